@@ -1,0 +1,24 @@
+# Debian 12 packages; tools/deps.sh installs them.
+find_package(Threads REQUIRED)
+find_package(fmt REQUIRED)
+find_package(simdjson REQUIRED)
+find_package(CLI11 REQUIRED)
+
+# These ship no CMake package that works unchanged on Debian 12: a header and a library each.
+function(firstwait_library name header library)
+  find_path(${name}_INCLUDE ${header} REQUIRED)
+  find_library(${name}_LIBRARY NAMES ${library} REQUIRED)
+  add_library(${name} INTERFACE IMPORTED)
+  target_include_directories(${name} SYSTEM INTERFACE ${${name}_INCLUDE})
+  target_link_libraries(${name} INTERFACE ${${name}_LIBRARY})
+endfunction()
+firstwait_library(isal isa-l/igzip_lib.h isal)
+firstwait_library(zstd zstd.h zstd)
+firstwait_library(yaml-cpp yaml-cpp/yaml.h yaml-cpp)
+firstwait_library(pugixml pugixml.hpp pugixml)
+add_library(simdjson INTERFACE IMPORTED)
+target_link_libraries(simdjson INTERFACE simdjson::simdjson)
+
+if(FIRSTWAIT_TESTS)
+  find_package(GTest REQUIRED)
+endif()

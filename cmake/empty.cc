@@ -1,0 +1,1 @@
+// Gives a stage without sources of its own an object to archive.

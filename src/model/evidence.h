@@ -1,0 +1,44 @@
+// All that was read, in memory. Importers append; align puts it in order; later stages only read.
+#pragma once
+#include <map>
+#include <string>
+#include <vector>
+
+#include "model/health.h"
+#include "model/names.h"
+#include "model/tables.h"
+
+namespace firstwait {
+
+// One input file and what came out of it, for "what was read".
+struct Source {
+  std::string path, importer;
+  uint64_t rows = 0, bytes = 0;  // bytes after decompression
+  std::string note;              // "8 ranks, 65,554 steps"; may be empty
+};
+
+struct Evidence {
+  Names names;
+  JobInfo job;
+  std::map<int32_t, RankInfo> ranks;
+  StepTable steps;
+  SpanTable spans;
+  CollectiveTable collectives;
+  OpTable ops;
+  std::vector<Series> series;
+  std::vector<Event> events;
+  std::vector<Setting> settings;
+  std::vector<Entity> entities;
+  std::vector<Relation> relations;
+  std::vector<MissingRanks> missing_ranks;
+  std::vector<Source> sources;
+  Health health;
+
+  RankInfo& rank(int32_t r) {
+    auto& info = ranks[r];
+    info.rank = r;
+    return info;
+  }
+};
+
+}  // namespace firstwait
