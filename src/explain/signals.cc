@@ -23,7 +23,7 @@ Windows windows(const View& view) {
   }
   if (!a.baseline.empty && a.baseline.from != kNoTime && a.current.from != kNoTime) {
     w.before_from = a.baseline.from;
-    w.before_to = a.baseline.to;
+    w.before_to = a.baseline.to - 1;  // the sample at the onset belongs to now
     w.has_before = true;
   }
   return w;

@@ -20,7 +20,8 @@ TEST(Signals, CounterResetIsNotANegativeRate) {
   ViewBuilder b;
   b.counter("c", "host/a", 1, 1);
   auto& values = b.evidence().series[0].value;
-  for (size_t i = values.size() / 2; i < values.size(); ++i) values[i] -= values[values.size() / 2];
+  const double at_reset = values[values.size() / 2];
+  for (size_t i = values.size() / 2; i < values.size(); ++i) values[i] -= at_reset;
   EXPECT_NEAR(rate(b.view(), "c")[0].now, 1, 0.1);
 }
 
