@@ -180,6 +180,7 @@ struct JobInfo {
   std::string id, project, owner, framework;
   int32_t world_size = -1;
   int32_t dp = -1, tp = -1, pp = -1, cp = -1, ep = -1, vpp = -1;
+  bool unitless = false;  // the source gives step times as relative numbers: one of them is kept as one second
 };
 
 // A collective that not all members reached (from flight recorders).

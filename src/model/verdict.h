@@ -89,6 +89,19 @@ struct Symptom {
   std::optional<double> before, now;
 };
 
+// One measured signal over time, drawn on the report's one axis.
+struct SignalLane {
+  std::string name;           // "GPU busy"
+  std::string detail;         // "mean and range of 8 GPUs"; may be empty
+  std::string entity, metric;
+  std::string unit;           // as in EvidenceRow
+  int checklist_step = 0;     // 0: none
+  std::vector<Ns> time;       // in order, on the clock of JobSteps::start; empty: one value per entry of JobSteps
+  std::vector<double> value;  // NaN: missing
+  std::vector<double> low, high;  // range over what was averaged; empty when one thing was measured
+  std::optional<double> before, now, ceiling;
+};
+
 struct NextMeasurement {
   std::string text;
   std::vector<std::string> decides;
@@ -111,6 +124,7 @@ struct Report {
   JobInfo job;
   std::vector<std::string> hosts;
   std::vector<int32_t> rank_ids;
+  std::vector<std::string> rank_hosts;  // parallel to rank_ids, "" unknown; may be empty
   Ns start = kNoTime, end = kNoTime;  // kNoTime also when times are relative
   double span_s = kNaN;               // how long the evidence lasts
   Attribution attribution;
@@ -122,6 +136,7 @@ struct Report {
   std::vector<Untested> untested;
   std::vector<ChecklistRow> checklist;  // always 7
   std::vector<Symptom> symptoms;
+  std::vector<SignalLane> lanes;        // those that speak for or against, most telling first
   Recovery recovery;
   std::vector<NextMeasurement> next_measurements;
   std::vector<HealthEntry> input_health;
