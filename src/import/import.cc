@@ -52,7 +52,7 @@ bool import_file(const std::string& path, const ImportOptions& options, Evidence
       unknown = true;
       return;
     }
-    reader = importer->open(ImportContext{path, options, out});
+    reader = importer->open(ImportContext{path, options, out, path});
     if (!importer->needs_file) reader->feed(head);
   };
   const auto result = read_bytes(path, [&](std::string_view chunk) {

@@ -1,5 +1,6 @@
 // An importer: a constant descriptor, a sniff and a reader that is fed chunks. One file each in importers/.
 #pragma once
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -20,12 +21,15 @@ struct Sniff {
 // What the user said that importers may need.
 struct ImportOptions {
   std::string log_pattern;  // regular expression with named groups for training_log; empty: none
+  // Called now and then, on the caller's thread: the input being read and the bytes of it read so far.
+  std::function<void(std::string_view path, uint64_t bytes)> progress = {};
 };
 
 struct ImportContext {
   std::string path;          // as the user gave it; used as the source name in health entries
   const ImportOptions& options;
   Evidence& out;
+  std::string file = {};  // where the bytes lie on disk (needs_file importers open this); `path` may be in an archive
   void count(const HealthCounter& counter, uint64_t n = 1, std::string_view place = {}) const {
     out.health.add(path, counter, n, place);
   }
@@ -48,7 +52,7 @@ struct Importer {
   // 0: not mine; 100: certainly mine. The highest wins, ties go to the alphabetically first.
   int (*sniff)(const Sniff&);
   std::unique_ptr<Reader> (*open)(ImportContext);
-  bool needs_file = false;  // reads ImportContext::path itself (Parquet); feed is never called
+  bool needs_file = false;  // reads ImportContext::file itself (Parquet); feed is never called
 };
 
 std::span<const Registered<Importer>> importers();

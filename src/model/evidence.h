@@ -31,6 +31,10 @@ struct Evidence {
   std::vector<Entity> entities;
   std::vector<Relation> relations;
   std::vector<MissingRanks> missing_ranks;
+  FlightTable flight;
+  std::vector<FlightGroup> flight_groups;
+  std::vector<FlightStatus> flight_status;
+  std::vector<int32_t> flight_ranks;  // ranks of which a flight record was read
   std::vector<Source> sources;
   Health health;
 

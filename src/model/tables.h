@@ -188,6 +188,33 @@ struct MissingRanks {
   std::string group, group_name, op, size, dtype;
   int64_t seq = -1;
   std::vector<int32_t> missing, present;
+  std::vector<int32_t> no_data;        // members whose record is not among the inputs: neither missing nor present
+  std::vector<int32_t> device_behind;  // members whose device has not finished what others of the group finished
+  int64_t consequences = 0;            // further collectives that stand still only because of this one
+};
+
+// What the flight recorders of the ranks hold: one row per recorded operation, in each rank's order of enqueueing.
+struct FlightTable {
+  std::vector<int32_t> rank, group;     // group: index into Evidence::flight_groups
+  std::vector<int64_t> record;          // the recorder's own running number; -1 unknown
+  std::vector<int64_t> seq;             // collective sequence number within the group
+  std::vector<NameId> op, size, dtype;  // "nccl:all_to_all", "4027x5120", "BFloat16"
+  std::vector<uint8_t> completed, p2p;
+  std::vector<Ns> created;  // kNoTime unknown
+
+  size_t size() const { return rank.size(); }
+};
+
+// One process group as the recorders name it.
+struct FlightGroup {
+  std::string name, description;  // "74", "EXPERT_MODEL_PARALLEL_GROUP"
+  std::vector<int32_t> members;   // ascending; empty: not recorded
+};
+
+// How far one rank came in one group, as its recorder counted.
+struct FlightStatus {
+  int32_t rank = -1, group = -1;
+  int64_t last_enqueued = -1, last_completed = -1;
 };
 
 }  // namespace firstwait
