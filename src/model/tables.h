@@ -198,7 +198,7 @@ struct FlightTable {
   std::vector<int32_t> rank, group;     // group: index into Evidence::flight_groups
   std::vector<int64_t> record;          // the recorder's own running number; -1 unknown
   std::vector<int64_t> seq;             // collective sequence number within the group
-  std::vector<NameId> op, size, dtype;  // "nccl:all_to_all", "4027x5120", "BFloat16"
+  std::vector<NameId> op, shape, dtype;  // "nccl:all_to_all", "4027x5120", "BFloat16"
   std::vector<uint8_t> completed, p2p;
   std::vector<Ns> created;  // kNoTime unknown
 
