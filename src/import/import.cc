@@ -47,7 +47,7 @@ bool import_file(const std::string& path, const ImportOptions& options, Evidence
   std::unique_ptr<Reader> reader;
   bool unknown = false;
   const auto start = [&] {
-    importer = recognise({head, path});
+    importer = recognise({head, path, &options});
     if (importer == nullptr) {
       unknown = true;
       return;
@@ -82,7 +82,7 @@ bool import_file(const std::string& path, const ImportOptions& options, Evidence
     return false;
   }
   reader->finish(result->complete);
-  out.sources.push_back({path, std::string(importer->name), rows_of(out) - before, result->bytes, ""});
+  out.sources.push_back({path, std::string(importer->name), rows_of(out) - before, result->bytes, out.notes[path]});
   return true;
 }
 

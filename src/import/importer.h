@@ -12,17 +12,18 @@
 
 namespace firstwait {
 
-// The start of an input, decompressed, and its name (for hints only: content decides).
-struct Sniff {
-  std::string_view head;  // up to 64 KiB
-  std::string_view path;
-};
-
 // What the user said that importers may need.
 struct ImportOptions {
   std::string log_pattern;  // regular expression with named groups for training_log; empty: none
   // Called now and then, on the caller's thread: the input being read and the bytes of it read so far.
   std::function<void(std::string_view path, uint64_t bytes)> progress = {};
+};
+
+// The start of an input, decompressed, and its name (for hints only: content decides).
+struct Sniff {
+  std::string_view head;  // up to 64 KiB
+  std::string_view path;
+  const ImportOptions* options = nullptr;  // what the user said; may be null
 };
 
 struct ImportContext {
@@ -33,6 +34,8 @@ struct ImportContext {
   void count(const HealthCounter& counter, uint64_t n = 1, std::string_view place = {}) const {
     out.health.add(path, counter, n, place);
   }
+  // One line for "what was read": Source::note of this input.
+  void note(std::string text) const { out.notes[path] = std::move(text); }
 };
 
 // Receives one input in chunks of any size; the rows do not depend on where it was split.
