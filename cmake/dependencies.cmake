@@ -22,3 +22,11 @@ target_link_libraries(simdjson INTERFACE simdjson::simdjson)
 if(FIRSTWAIT_TESTS)
   find_package(GTest REQUIRED)
 endif()
+
+# DuckDB is loaded at run time: beside the program when it was fetched, else wherever the system has it.
+set(FIRSTWAIT_DUCKDB_LIBRARY
+    ${CMAKE_SOURCE_DIR}/.deps/duckdb/node_modules/@duckdb/node-bindings-linux-x64/libduckdb.so)
+if(EXISTS ${FIRSTWAIT_DUCKDB_LIBRARY})
+  file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
+  file(CREATE_LINK ${FIRSTWAIT_DUCKDB_LIBRARY} ${CMAKE_BINARY_DIR}/bin/libduckdb.so SYMBOLIC)
+endif()
