@@ -1,0 +1,192 @@
+#include "explain/explain.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "base/numbers.h"
+#include "explain/checklist.h"
+#include "explain/gain.h"
+#include "explain/headline.h"
+#include "explain/ranking.h"
+#include "explain/signals.h"
+#include "explain/symptoms.h"
+
+namespace firstwait {
+namespace {
+
+// Below this a supported cause is told among the rivals, not as a finding: unknown is four times as likely.
+constexpr double kLeastConfidence = 0.2;
+// A finding whose cost is under 5 % of the step comes after those that matter: the replay itself may err by as much.
+constexpr double kMaterialShare = 0.05;
+
+std::string owner_of(const View& view, const std::vector<std::string>& where) {
+  for (const auto& place : where) {
+    for (const auto& r : view.evidence.relations)
+      if (r.from == place && r.kind == "owned_by") return r.to.starts_with("owner/") ? r.to.substr(6) : r.to;
+    for (const auto& e : view.evidence.entities)
+      if (e.id == place)
+        for (const auto& [key, value] : e.attributes)
+          if (key == "owner") return value;
+  }
+  return view.evidence.job.owner;
+}
+
+std::string scope_of(const std::vector<std::string>& where) {
+  static constexpr std::string_view kScopes[] = {"rank", "host", "rack", "job", "project", "cluster"};
+  for (const auto& place : where) {
+    const std::string_view kind = std::string_view(place).substr(0, place.find('/'));
+    if (kind == "gpu" || kind == "process") return "rank";
+    if (kind == "nic" || kind == "numa" || kind == "mount") return "host";
+    if (kind == "storage" || kind == "switch") return "cluster";
+    for (const auto scope : kScopes)
+      if (kind == scope) return std::string(scope);
+  }
+  return "job";
+}
+
+size_t gpus_of(const View& view) {
+  size_t gpus = 0;
+  for (const auto& [rank, info] : view.evidence.ranks) gpus += info.gpu.empty() ? 0 : 1;
+  if (gpus == 0)
+    for (const auto& t : view.attribution.traces) gpus += t.has_gpu ? 1 : 0;
+  return gpus;
+}
+
+void fill_cost(const View& view, const Tested& t, Finding& f) {
+  const auto& a = view.attribution;
+  if (!t.verdict.effect || !(t.verdict.effect->seconds_per_step >= 0) || !(a.current_s > 0)) return;
+  f.cost_share = std::min(1.0, t.verdict.effect->seconds_per_step / a.current_s);
+  const size_t gpus = gpus_of(view);
+  if (gpus == 0 || a.current.empty) return;
+  const double steps = static_cast<double>(a.current.last - a.current.first + 1);
+  f.cost_gpu_hours = t.verdict.effect->seconds_per_step * steps * static_cast<double>(gpus) / 3600;
+}
+
+// From symptom to origin: utilization, the phase that waits, links of shallow causes, the cause's own links.
+std::vector<ChainLink> chain_of(const View& view, const std::vector<Tested>& tested, const Tested& t) {
+  std::vector<ChainLink> chain;
+  const auto& a = view.attribution;
+  for (const auto& s : symptoms(view)) {
+    if (s.signal != "gpu_utilization" && s.signal != "gpu_busy") continue;
+    chain.push_back({fmt::format("GPUs {} busy", percent(s.now.value_or(kNaN))), "",
+                     s.before ? percent(*s.before) + " → " + percent(*s.now) : percent(*s.now)});
+    break;
+  }
+  if (t.cell) {
+    const auto* row = ledger_row(view, *t.cell);
+    if (row != nullptr)
+      chain.push_back({std::string(name(*t.cell)), "of each step",
+                       row->before ? fmt::format("{} → {}", seconds(*row->before), seconds(row->seconds))
+                                   : fmt::format("{} of {}", seconds(row->seconds), seconds(a.current_s))});
+  }
+  for (const auto& shallow : tested)
+    if (shallow.deeper == t.hypothesis && !shallow.hypothesis->id.starts_with("change."))
+      chain.insert(chain.end(), shallow.verdict.chain.begin(), shallow.verdict.chain.end());
+  chain.insert(chain.end(), t.verdict.chain.begin(), t.verdict.chain.end());
+  return chain;
+}
+
+Finding finding_of(const View& view, const std::vector<Tested>& tested, const Tested& t) {
+  Finding f;
+  f.cause = t.hypothesis->id;
+  f.title = t.verdict.because.empty() ? std::string(t.hypothesis->claim) : t.verdict.because;
+  f.confidence = t.confidence;
+  f.verdict = t.verdict;
+  f.verdict.chain = chain_of(view, tested, t);
+  if (!f.verdict.since) f.verdict.since = view.attribution.onset;
+  for (const auto& shallow : tested) {
+    if (shallow.deeper != t.hypothesis || !shallow.hypothesis->id.starts_with("change.")) continue;
+    for (const auto& row : shallow.verdict.evidence) f.verdict.evidence.push_back(row);
+  }
+  f.scope = scope_of(t.verdict.where);
+  f.checklist_step = t.hypothesis->checklist_step;
+  f.owner = owner_of(view, t.verdict.where);
+  fill_cost(view, t, f);
+  f.actions = actions_for(view, t);
+  return f;
+}
+
+void fill_findings(const View& view, const std::vector<Tested>& tested, Report& r) {
+  for (const auto& t : tested)
+    if (t.verdict.outcome == Outcome::supported && t.deeper == nullptr && t.confidence >= kLeastConfidence)
+      r.findings.push_back(finding_of(view, tested, t));
+  const auto material = [](const Finding& f) { return !f.cost_share || *f.cost_share >= kMaterialShare; };
+  std::stable_sort(r.findings.begin(), r.findings.end(), [&](const Finding& x, const Finding& y) {
+    if (material(x) != material(y)) return material(x);
+    if (x.confidence != y.confidence) return x.confidence > y.confidence;
+    return x.cost_share.value_or(0) > y.cost_share.value_or(0);
+  });
+}
+
+void fill_rivals(const View& view, const std::vector<Tested>& tested, Report& r) {
+  for (const auto& t : tested) {
+    if (t.verdict.outcome == Outcome::refuted) {
+      r.ruled_out.push_back({std::string(t.hypothesis->id), t.verdict.reason, t.verdict.evidence});
+    } else if (t.verdict.outcome == Outcome::untested) {
+      double excess = 0;
+      for (const Phase p : t.hypothesis->accounts_for) excess += phase_excess(view, p);
+      r.untested.push_back({std::string(t.hypothesis->id), t.verdict.needs,
+                            excess > kMaterialShare * view.attribution.current_s});
+    }
+  }
+  std::stable_sort(r.untested.begin(), r.untested.end(),
+                   [](const Untested& x, const Untested& y) { return x.relevant > y.relevant; });
+}
+
+void fill_frame(const View& view, Report& r) {
+  const auto& e = view.evidence;
+  const auto& a = view.attribution;
+  r.job = e.job;
+  std::set<std::string> hosts;
+  for (const auto& [rank, info] : e.ranks)
+    if (!info.host.empty()) hosts.insert(info.host);
+  r.hosts.assign(hosts.begin(), hosts.end());
+  r.rank_ids = a.ranks.ranks;
+  if (r.rank_ids.empty())
+    for (const auto& [rank, info] : e.ranks) r.rank_ids.push_back(rank);
+  for (const int32_t rank : r.rank_ids) {
+    const auto it = e.ranks.find(rank);
+    r.rank_hosts.push_back(it == e.ranks.end() ? "" : it->second.host);
+  }
+  bool relative = false;
+  for (const auto& [rank, info] : e.ranks) relative = relative || info.relative_time;
+  const auto& steps = a.steps;
+  if (steps.size() > 0 && steps.start.front() != kNoTime && steps.start.back() != kNoTime) {
+    const Ns end = steps.start.back() + steps.time.back();
+    r.span_s = (static_cast<double>(end) - static_cast<double>(steps.start.front())) * 1e-9;
+    if (!relative) {
+      r.start = steps.start.front();
+      r.end = end;
+    }
+  }
+  for (const auto& event : e.events)
+    if (r.start == kNoTime || (event.start >= r.start && event.start <= r.end)) r.events.push_back(event);
+  r.sources = e.sources;
+  r.input_health = e.health.entries();
+}
+
+}  // namespace
+
+Report explain(const Evidence& evidence, Attribution attribution) {
+  Report r;
+  r.attribution = std::move(attribution);
+  const View view{evidence, r.attribution};
+  auto tested = test_all(view);
+  rank(view, doubt_from_health(evidence.health), tested);
+  fill_frame(view, r);
+  fill_findings(view, tested, r);
+  fill_rivals(view, tested, r);
+  r.checklist = checklist(view, tested, r.findings);
+  r.next_measurements = next_measurements(r.untested);
+  r.symptoms = symptoms(view);
+  r.recovery = recovery(view);
+  r.observations = observations(view, tested);
+  r.lanes = lanes(view, r.findings);
+  headline(r);
+  return r;
+}
+
+}  // namespace firstwait

@@ -1,0 +1,97 @@
+#include "explain/gain.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "explain/signals.h"
+
+namespace firstwait {
+namespace {
+
+// Speedup when `seconds` of the current step go away; NaN when that is not known or would leave nothing.
+double speedup_without(double step, double seconds) {
+  if (!(step > 0) || !(seconds >= 0) || seconds >= step) return kNaN;
+  return step / (step - seconds);
+}
+
+std::string phase_words(std::span<const Phase> phases) {
+  std::string out;
+  for (const Phase p : phases) {
+    if (!out.empty()) out += ", ";
+    out += name(p);
+  }
+  return out;
+}
+
+// What takes most of the step once the phases of the cause are gone.
+std::string binds_next(const View& view, std::span<const Phase> removed) {
+  double compute = 0;
+  const LedgerRow* wait = nullptr;
+  for (const auto& row : view.attribution.ledger) {
+    if (std::find(removed.begin(), removed.end(), row.phase) != removed.end()) continue;
+    if (is_compute(row.phase)) {
+      compute += row.seconds;
+    } else if (wait == nullptr || row.seconds > wait->seconds) {
+      wait = &row;
+    }
+  }
+  if (wait != nullptr && wait->seconds > compute) return std::string(name(wait->phase));
+  return compute > 0 ? "compute" : "";
+}
+
+void predict(const View& view, const Tested& tested, GainModel model, Action& action) {
+  const auto& a = view.attribution;
+  const double step = a.current_s;
+  const auto& effect = tested.verdict.effect;
+  switch (model) {
+    case GainModel::none:
+      return;
+    case GainModel::excess:
+      if (!a.baseline.empty && a.slowdown > 1) {
+        action.speedup = a.slowdown_ci.known() ? a.slowdown_ci : Interval{kNaN, a.slowdown};
+        action.assumption = "the step returns to its own past";
+        return;
+      }
+      [[fallthrough]];
+    case GainModel::replay:
+    case GainModel::remove_phase:
+      if (!effect || !(effect->seconds_per_step > 0)) return;
+      const double hi = effect->interval.hi > 0 ? effect->interval.hi : effect->seconds_per_step;
+      action.speedup.hi = speedup_without(step, hi);
+      if (effect->interval.lo > 0) action.speedup.lo = speedup_without(step, effect->interval.lo);
+      action.assumption =
+          model == GainModel::replay
+              ? "the late work takes as long as its peers' and nothing else changes"
+              : fmt::format("all of {} leaves the step; the lower end is not known from this evidence alone",
+                            phase_words(tested.cell ? std::span<const Phase>(&*tested.cell, 1)
+                                                    : tested.hypothesis->accounts_for));
+      if (model == GainModel::replay && std::isnan(action.speedup.lo) && effect->interval.lo <= 0)
+        action.speedup.lo = 1;
+  }
+}
+
+}  // namespace
+
+std::vector<Action> actions_for(const View& view, const Tested& tested) {
+  std::vector<Action> out;
+  const std::string_view id = tested.hypothesis->id;
+  for (const auto& table : actions()) {
+    for (const auto& row : table.module->rows) {
+      if (std::find(row.cures.begin(), row.cures.end(), id) == row.cures.end()) continue;
+      Action action{.id = std::string(row.id), .text = std::string(row.text), .caution = std::string(row.caution),
+                    .speedup = {}, .assumption = {}, .then_bound_by = {}};
+      predict(view, tested, row.gain, action);
+      if (action.speedup.hi > 1) action.then_bound_by = binds_next(view, tested.hypothesis->accounts_for);
+      out.push_back(std::move(action));
+    }
+  }
+  std::stable_sort(out.begin(), out.end(), [](const Action& x, const Action& y) {
+    const double a = x.speedup.hi > 0 ? x.speedup.hi : 0, b = y.speedup.hi > 0 ? y.speedup.hi : 0;
+    return a > b;
+  });
+  return out;
+}
+
+}  // namespace firstwait

@@ -1,0 +1,145 @@
+#include "explain/headline.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/numbers.h"
+
+namespace firstwait {
+namespace {
+
+constexpr double kPossible = 0.5;
+// DESIGN section 3: a replay that misses the step time by more is inconclusive.
+constexpr double kReplayError = 0.05;
+
+std::string since(const Attribution& a) {
+  if (!a.onset) return "";
+  std::string out = fmt::format(" since step {}", with_thousands(a.onset->step));
+  if (a.onset->time != kNoTime && a.onset->time > int64_t{100'000'000} * 1'000'000'000)
+    out += fmt::format(" ({})", utc_date_time(a.onset->time));
+  return out;
+}
+
+// "4.8× slower since step 61,240.", "Runs at 38 % of what its GPUs allow.", ...
+std::string opening(const Report& r) {
+  const auto& a = r.attribution;
+  switch (a.pattern.kind) {
+    case PatternKind::step:
+    case PatternKind::drift:
+      if (a.slowdown > 1) return fmt::format("{} slower{}.", times(a.slowdown), since(a));
+      if (a.slowdown > 0) return fmt::format("{} faster{}.", times(1 / a.slowdown), since(a));
+      break;
+    case PatternKind::periodic:
+      if (a.pattern.period_steps)
+        return fmt::format("Every {} steps, one takes {} as long.", with_thousands(*a.pattern.period_steps),
+                           times(a.pattern.period_ratio));
+      break;
+    case PatternKind::intermittent:
+      return fmt::format("{} of {} steps are slow, one at a time.", a.outliers.size(),
+                         with_thousands(static_cast<int64_t>(a.steps.size())));
+    case PatternKind::chronic:
+    case PatternKind::none:
+      break;
+  }
+  if (a.productive_fraction >= 0) return fmt::format("Computes {} of each step.", percent(a.productive_fraction));
+  return "";
+}
+
+std::string who(const Report& r) {
+  const size_t n = r.rank_ids.size();
+  if (n <= 1) return "The job";
+  return fmt::format("All {} ranks", n);
+}
+
+std::string waits_for(const Finding& f, const Report& r) {
+  std::string_view what;
+  const std::string& id = f.cause;
+  if (id.starts_with("input.") || id.starts_with("storage.")) what = "input";
+  else if (id.starts_with("network.")) what = "the network";
+  else if (id.starts_with("sync.")) what = "late work";
+  if (id.starts_with("storage.")) {
+    double checkpoint = 0, input = 0;
+    for (const auto& row : r.attribution.ledger) {
+      if (row.phase == Phase::checkpoint) checkpoint = row.seconds - row.before.value_or(0);
+      if (row.phase == Phase::input_wait) input = row.seconds - row.before.value_or(0);
+    }
+    if (checkpoint > input) what = "checkpoints";
+  }
+  if (what.empty()) return "";
+  const std::string subject = who(r);
+  return fmt::format("{} {} for {}, because ", subject, subject.starts_with("All") ? "wait" : "waits", what);
+}
+
+std::string capitalised(std::string text) {
+  if (!text.empty() && text[0] >= 'a' && text[0] <= 'z') text[0] = static_cast<char>(text[0] - 'a' + 'A');
+  return text;
+}
+
+std::string undetermined(const Report& r) {
+  std::string out = opening(r);
+  if (!out.empty()) out += ' ';
+  const auto& a = r.attribution;
+  if (a.steps.size() == 0 && r.findings.empty()) {
+    out += "Cannot judge: no step times in what was read.";
+  } else if (a.pattern.kind == PatternKind::none && r.findings.empty()) {
+    out += "No slowdown seen";
+    if (a.steps.size() > 0) out += fmt::format(" over {} steps", with_thousands(static_cast<int64_t>(a.steps.size())));
+    out += "; what bounds the step is not known from this evidence.";
+  } else {
+    out += "The cause is not clear.";
+  }
+  std::vector<std::string> open;
+  for (const auto& f : r.findings) open.push_back(f.cause);
+  for (const auto& u : r.untested)
+    if (u.relevant && open.size() < 3) open.push_back(u.cause);
+  if (!open.empty() && a.pattern.kind != PatternKind::none) {
+    out += fmt::format(" {}:", open.size() == 1 ? "One remains" : "Among those that remain");
+    for (size_t i = 0; i < open.size() && i < 3; ++i) out += (i == 0 ? " " : ", ") + open[i];
+    out += '.';
+  }
+  if (!r.next_measurements.empty()) out += fmt::format(" To decide: {}.", r.next_measurements.front().text);
+  return out;
+}
+
+}  // namespace
+
+std::string confidence_word(double confidence) {
+  if (confidence >= 0.9) return "very likely";
+  if (confidence >= 0.7) return "likely";
+  if (confidence >= kPossible) return "possible";
+  return "undetermined";
+}
+
+void headline(Report& r) {
+  const auto& a = r.attribution;
+  if (std::abs(a.replay_error) > kReplayError) {
+    r.verdict_word = "inconclusive";
+    r.headline = fmt::format("Inconclusive: replay misses the step time by {}.", percent(std::abs(a.replay_error)));
+    if (!r.findings.empty())
+      r.headline += fmt::format(" The most likely cause would be {}.", r.findings.front().cause);
+    return;
+  }
+  if (r.findings.empty() || r.findings.front().confidence < kPossible) {
+    r.verdict_word = "undetermined";
+    r.headline = undetermined(r);
+    return;
+  }
+  const Finding& f = r.findings.front();
+  r.verdict_word = confidence_word(f.confidence);
+  if (f.cause == "healthy.compute_bound") {
+    r.verdict_word = "healthy";
+    r.headline = fmt::format("Nothing waits: GPUs compute {} of each step.", percent(a.productive_fraction));
+    return;
+  }
+  std::string out = opening(r);
+  if (!out.empty()) out += ' ';
+  const std::string because = f.verdict.because.empty() ? f.title : f.verdict.because;
+  const std::string wait = waits_for(f, r);
+  out += wait.empty() ? capitalised(because) : wait + because;
+  if (out.back() != '.') out += '.';
+  r.headline = out;
+}
+
+}  // namespace firstwait

@@ -1,0 +1,15 @@
+// The verdict sentence (UX section 3) and the word for how sure it is.
+#pragma once
+#include <string>
+
+#include "model/verdict.h"
+
+namespace firstwait {
+
+// "very likely" from 0.9, "likely" from 0.7, "possible" from 0.5, else "undetermined".
+std::string confidence_word(double confidence);
+
+// Fills headline and verdict_word from findings, attribution and health.
+void headline(Report& report);
+
+}  // namespace firstwait

@@ -1,0 +1,124 @@
+#include "explain/ranking.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <set>
+
+#include "explain/signals.h"
+
+namespace firstwait {
+namespace {
+
+// A shallow cause is how a deep one shows: when both are supported it becomes a link of the deep one's chain.
+struct Layer {
+  std::string_view deep;     // id, or family with a trailing dot
+  std::string_view shallow;
+};
+constexpr Layer kLayers[] = {
+    {"contention.storage", "storage.throughput_ceiling"},
+    {"contention.storage", "storage.iops_ceiling"},
+    {"contention.storage", "storage.latency"},
+    {"contention.cpu", "input.cpu_saturated"},
+    {"contention.network", "network.congestion"},
+    {"contention.gpu", "gpu.shared"},
+    {"input.cpu_entitlement", "input.cpu_saturated"},
+    {"input.cpu_entitlement", "input.thread_oversubscription"},
+    {"workload.checkpoint_growth", "workload.checkpoint_stall"},
+    {"workload.checkpoint_stall", "workload.periodic_work"},
+    {"workload.evaluation", "workload.periodic_work"},
+    {"workload.gc_pause", "workload.periodic_work"},
+    {"workload.logging_stall", "workload.periodic_work"},
+    {"input.worker_respawn", "workload.periodic_work"},
+    {"workload.gc_pause", "sync.rotating_straggler"},
+    {"gpu.", "sync.straggler"},
+    {"node.", "sync.straggler"},
+    {"storage.", "sync.straggler"},
+    {"network.", "sync.straggler"},
+    {"input.", "sync.straggler"},
+    {"contention.", "sync.straggler"},
+    {"sync.stage_imbalance", "sync.straggler"},
+};
+
+bool names(std::string_view pattern, std::string_view id) {
+  return pattern.back() == '.' ? id.starts_with(pattern) : id == pattern;
+}
+
+// Two verdicts speak of the same place when one says nothing of where, or they share an entity.
+bool same_place(const Verdict& a, const Verdict& b) {
+  if (a.where.empty() || b.where.empty()) return true;
+  return std::any_of(a.where.begin(), a.where.end(), [&](const std::string& place) {
+    return std::find(b.where.begin(), b.where.end(), place) != b.where.end();
+  });
+}
+
+std::optional<Phase> cell_of(const View& view, const Hypothesis& h) {
+  std::optional<Phase> best;
+  double most = 0;
+  for (const Phase p : h.accounts_for) {
+    const double excess = phase_excess(view, p);
+    if (excess > most) {
+      most = excess;
+      best = p;
+    }
+  }
+  return best;
+}
+
+double log_odds(const Tested& t, double doubt) { return t.hypothesis->prior + t.verdict.llr - doubt; }
+
+}  // namespace
+
+std::vector<Tested> test_all(const View& view) {
+  std::vector<Tested> out;
+  for (const auto& entry : hypotheses()) {
+    Tested t;
+    t.hypothesis = entry.module;
+    t.verdict = entry.module->test(view);
+    if (t.verdict.outcome == Outcome::untested && t.verdict.needs.empty())
+      t.verdict.needs.assign(entry.module->needs.begin(), entry.module->needs.end());
+    out.push_back(std::move(t));
+  }
+  return out;
+}
+
+void rank(const View& view, double doubt, std::vector<Tested>& tested) {
+  const auto supported = [](const Tested& t) { return t.verdict.outcome == Outcome::supported; };
+  for (auto& t : tested)
+    if (supported(t)) t.cell = cell_of(view, *t.hypothesis);
+  // A deep cause must itself be more likely than not before it swallows a shallow one.
+  for (auto& shallow : tested) {
+    if (!supported(shallow)) continue;
+    const Tested* best = nullptr;
+    for (const auto& deep : tested) {
+      if (!supported(deep) || &deep == &shallow || log_odds(deep, doubt) <= 0) continue;
+      const bool layered =
+          std::any_of(std::begin(kLayers), std::end(kLayers), [&](const Layer& l) {
+            return names(l.deep, deep.hypothesis->id) && names(l.shallow, shallow.hypothesis->id);
+          }) ||
+          (shallow.hypothesis->id.starts_with("change.") && !deep.hypothesis->id.starts_with("change.") &&
+           view.attribution.onset.has_value() && deep.cell.has_value() && deep.cell == shallow.cell);
+      if (!layered || !same_place(deep.verdict, shallow.verdict)) continue;
+      if (best == nullptr || log_odds(deep, doubt) > log_odds(*best, doubt)) best = &deep;
+    }
+    if (best != nullptr) shallow.deeper = best->hypothesis;
+  }
+  for (auto& t : tested) {
+    if (!supported(t) || t.deeper != nullptr) continue;
+    double rivals = 0;
+    for (const auto& other : tested)
+      if (supported(other) && other.deeper == nullptr && t.cell.has_value() && other.cell == t.cell)
+        rivals += std::exp(log_odds(other, doubt));
+    const double own = std::exp(log_odds(t, doubt));
+    t.confidence = std::min(kMostConfidence, own / (1 + std::max(own, rivals)));
+  }
+}
+
+double doubt_from_health(const Health& health) {
+  std::set<std::string_view> lossy;
+  for (const auto& entry : health.entries())
+    if (entry.counter->severity == Severity::data_loss) lossy.insert(entry.source);
+  return std::min(1.5, 0.5 * static_cast<double>(lossy.size()));
+}
+
+}  // namespace firstwait
