@@ -29,10 +29,13 @@ Windows windows(const View& view) {
   return w;
 }
 
-// A window shorter than the scrape period holds no sample: the neighbours outside it then speak for it.
+// A window shorter than the scrape period holds no sample: the neighbours outside it then speak for
+// it.
 std::pair<size_t, size_t> range(const Series& s, Ns from, Ns to, size_t least) {
-  auto lo = static_cast<size_t>(std::lower_bound(s.time.begin(), s.time.end(), from) - s.time.begin());
-  auto hi = static_cast<size_t>(std::upper_bound(s.time.begin(), s.time.end(), to) - s.time.begin());
+  auto lo =
+      static_cast<size_t>(std::lower_bound(s.time.begin(), s.time.end(), from) - s.time.begin());
+  auto hi =
+      static_cast<size_t>(std::upper_bound(s.time.begin(), s.time.end(), to) - s.time.begin());
   while (hi - lo < least && (lo > 0 || hi < s.time.size())) {
     if (lo > 0) --lo;
     if (hi - lo < least && hi < s.time.size()) ++hi;
@@ -40,7 +43,7 @@ std::pair<size_t, size_t> range(const Series& s, Ns from, Ns to, size_t least) {
   return {lo, hi};
 }
 
-double mean(const Series& s, Ns from, Ns to, double* largest) {
+double mean(const Series& s, Ns from, Ns to, Reading* now) {
   const auto [lo, hi] = range(s, from, to, 1);
   double sum = 0;
   size_t n = 0;
@@ -51,11 +54,11 @@ double mean(const Series& s, Ns from, Ns to, double* largest) {
     ++n;
     if (!(top >= s.value[i])) top = s.value[i];
   }
-  if (largest != nullptr) *largest = top;
+  if (now != nullptr) now->now_max = top;
   return n == 0 ? kNaN : sum / static_cast<double>(n);
 }
 
-double increase_per_second(const Series& s, Ns from, Ns to, double* largest) {
+double increase_per_second(const Series& s, Ns from, Ns to, Reading* now) {
   const auto [lo, hi] = range(s, from, to, 2);
   double increase = 0, seconds = 0, top = kNaN;
   for (size_t i = lo + 1; i < hi; ++i) {
@@ -67,7 +70,10 @@ double increase_per_second(const Series& s, Ns from, Ns to, double* largest) {
     seconds += dt;
     if (!(top >= d / dt)) top = d / dt;
   }
-  if (largest != nullptr) *largest = top;
+  if (now != nullptr) {
+    now->now_max = top;
+    if (seconds > 0) now->now_count = increase;
+  }
   return seconds > 0 ? increase / seconds : kNaN;
 }
 
@@ -79,8 +85,9 @@ bool matches(const Evidence& e, const Series& s, LabelFilter filter) {
   return true;
 }
 
+template <typename Value>
 std::vector<Reading> read(const View& view, std::string_view metric, LabelFilter filter,
-                          double (*value)(const Series&, Ns, Ns, double*)) {
+                          Value value) {
   std::vector<Reading> out;
   const auto& e = view.evidence;
   const NameId id = e.names.find(metric);
@@ -91,7 +98,7 @@ std::vector<Reading> read(const View& view, std::string_view metric, LabelFilter
     Reading r;
     r.entity = e.names[s.entity];
     for (const auto& [k, v] : s.labels) r.labels.emplace_back(e.names[k], e.names[v]);
-    r.now = value(s, w.now_from, w.now_to, &r.now_max);
+    r.now = value(s, w.now_from, w.now_to, &r);
     if (w.has_before) r.before = value(s, w.before_from, w.before_to, nullptr);
     if (r.now == r.now) out.push_back(std::move(r));
   }
@@ -108,6 +115,21 @@ std::vector<Reading> rate(const View& view, std::string_view metric, LabelFilter
   return read(view, metric, filter, increase_per_second);
 }
 
+std::vector<Reading> share_with_bits(const View& view, std::string_view metric, uint64_t mask,
+                                     LabelFilter filter) {
+  return read(view, metric, filter, [mask](const Series& s, Ns from, Ns to, Reading* now) {
+    const auto [lo, hi] = range(s, from, to, 1);
+    double set = 0, n = 0;
+    for (size_t i = lo; i < hi; ++i) {
+      if (!(s.value[i] >= 0 && s.value[i] < 9e18)) continue;  // DCGM's blanks begin at 9.2e18
+      n += 1;
+      if ((static_cast<uint64_t>(s.value[i]) & mask) != 0) set += 1;
+    }
+    if (now != nullptr) now->now_max = set > 0 ? 1 : 0;
+    return n > 0 ? set / n : kNaN;
+  });
+}
+
 std::vector<Reading> sum_by_entity(const std::vector<Reading>& readings) {
   std::map<std::string, Reading> sums;
   for (const auto& r : readings) {
@@ -119,6 +141,7 @@ std::vector<Reading> sum_by_entity(const std::vector<Reading>& readings) {
     it->second.before += r.before;
     it->second.now += r.now;
     it->second.now_max += r.now_max;
+    it->second.now_count += r.now_count;
   }
   std::vector<Reading> out;
   for (auto& [entity, r] : sums) out.push_back(std::move(r));
@@ -134,6 +157,7 @@ std::vector<Reading> mean_by_entity(const std::vector<Reading>& readings) {
     r.before /= n;
     r.now /= n;
     r.now_max /= n;
+    r.now_count /= n;
   }
   return out;
 }
@@ -144,7 +168,8 @@ const Reading* of_entity(const std::vector<Reading>& readings, std::string_view 
   return nullptr;
 }
 
-std::vector<Reading> ratio(const std::vector<Reading>& numerator, const std::vector<Reading>& denominator) {
+std::vector<Reading> ratio(const std::vector<Reading>& numerator,
+                           const std::vector<Reading>& denominator) {
   std::vector<Reading> out;
   for (const auto& n : numerator) {
     const Reading* d = of_entity(denominator, n.entity);
@@ -220,13 +245,15 @@ std::vector<const Event*> events(const View& view, std::string_view kind) {
   return out;
 }
 
-std::vector<const Event*> events_at_onset(const View& view, std::initializer_list<std::string_view> kinds,
+std::vector<const Event*> events_at_onset(const View& view,
+                                          std::initializer_list<std::string_view> kinds,
                                           double seconds) {
   std::vector<const Event*> out;
   const auto& onset = view.attribution.onset;
   if (!onset || onset->time == kNoTime) return out;
   for (const auto& e : view.evidence.events) {
-    if (e.start == kNoTime || std::find(kinds.begin(), kinds.end(), e.kind) == kinds.end()) continue;
+    if (e.start == kNoTime || std::find(kinds.begin(), kinds.end(), e.kind) == kinds.end())
+      continue;
     const double before = (static_cast<double>(onset->time) - static_cast<double>(e.start)) * 1e-9;
     if (before <= seconds && before >= -0.1 * seconds) out.push_back(&e);
   }
@@ -257,7 +284,8 @@ double phase_excess(const View& view, Phase phase) {
 
 std::string host_entity(const View& view, int32_t rank) {
   const auto it = view.evidence.ranks.find(rank);
-  return it == view.evidence.ranks.end() || it->second.host.empty() ? "" : "host/" + it->second.host;
+  return it == view.evidence.ranks.end() || it->second.host.empty() ? ""
+                                                                    : "host/" + it->second.host;
 }
 
 Verdict untested(std::initializer_list<std::string_view> needs) {
@@ -276,12 +304,14 @@ Verdict refuted(std::string reason, double llr, std::vector<EvidenceRow> evidenc
   return v;
 }
 
-EvidenceRow row(std::string text, std::string metric, std::string entity, const Reading& reading, std::string unit,
-                bool supports) {
-  return {std::move(text), std::move(metric), std::move(entity), known(reading.before), known(reading.now),
-          std::move(unit), supports};
+EvidenceRow row(std::string text, std::string metric, std::string entity, const Reading& reading,
+                std::string unit, bool supports) {
+  return {std::move(text),    std::move(metric), std::move(entity), known(reading.before),
+          known(reading.now), std::move(unit),   supports};
 }
 
-std::optional<double> known(double value) { return value == value ? std::optional(value) : std::nullopt; }
+std::optional<double> known(double value) {
+  return value == value ? std::optional(value) : std::nullopt;
+}
 
 }  // namespace firstwait

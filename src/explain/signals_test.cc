@@ -35,6 +35,21 @@ TEST(Signals, FiltersByLabelAndSumsByEntity) {
   EXPECT_DOUBLE_EQ(mean_by_entity(gauge(b.view(), "g"))[0].before, 2);
 }
 
+TEST(Signals, SharesOfSamplesWithABitSet) {
+  ViewBuilder b;
+  b.gauge("r", "gpu/a:0", 0x1, 0x40 | 0x8);
+  const auto r = share_with_bits(b.view(), "r", 0x60);
+  ASSERT_EQ(r.size(), 1u);
+  EXPECT_DOUBLE_EQ(r[0].before, 0);
+  EXPECT_DOUBLE_EQ(r[0].now, 1);
+}
+
+TEST(Signals, CounterTellsHowMuchItGrewInTheWindow) {
+  ViewBuilder b;
+  b.counter("c", "host/a", 1, 2);
+  EXPECT_NEAR(rate(b.view(), "c")[0].now_count, 1200, 1e-9);
+}
+
 TEST(Signals, MissingMetricGivesNothing) {
   ViewBuilder b;
   EXPECT_TRUE(gauge(b.view(), "absent").empty());

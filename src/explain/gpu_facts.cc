@@ -1,0 +1,144 @@
+#include "explain/gpu_facts.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "base/text.h"
+
+namespace firstwait {
+namespace {
+
+// DCGM's old and new spellings of one field.
+std::vector<Reading> first_gauge(const View& view, std::initializer_list<std::string_view> names) {
+  for (const auto name : names) {
+    auto readings = mean_by_entity(gauge(view, name));
+    if (!readings.empty()) return readings;
+  }
+  return {};
+}
+
+double leading_number(std::string_view text) {
+  text = trim(text);
+  size_t end = 0;
+  while (end < text.size() &&
+         (std::isdigit(static_cast<unsigned char>(text[end])) != 0 || text[end] == '.'))
+    ++end;
+  return parse_double(text.substr(0, end)).value_or(kNaN);
+}
+
+}  // namespace
+
+double gpu_number(const View& view, const std::string& gpu,
+                  std::initializer_list<std::string_view> names) {
+  for (const auto name : names) {
+    const auto readings = mean_by_entity(gauge(view, name));
+    if (const auto* r = of_entity(readings, gpu)) return r->now;
+    for (const auto* s : settings(view, name))
+      if (s->entity == gpu) return leading_number(s->value);
+  }
+  return kNaN;
+}
+
+std::vector<Reading> throttled(const View& view, uint64_t reasons) {
+  for (const std::string_view name :
+       {"DCGM_FI_DEV_CLOCKS_EVENT_REASONS", "DCGM_FI_DEV_CLOCK_THROTTLE_REASONS"}) {
+    auto readings = mean_by_entity(share_with_bits(view, name, reasons));
+    if (!readings.empty()) return readings;
+  }
+  return {};
+}
+
+std::vector<Gpu> gpus(const View& view) {
+  std::map<std::string, Gpu> by_entity;
+  const auto fill = [&](const std::vector<Reading>& readings, Reading Gpu::*field,
+                        double scale = 1) {
+    for (auto r : readings) {
+      if (!r.entity.starts_with("gpu/")) continue;
+      r.before *= scale;
+      r.now *= scale;
+      by_entity[r.entity].*field = r;
+    }
+  };
+  fill(first_gauge(view, {"DCGM_FI_DEV_SM_CLOCK"}), &Gpu::clock_mhz);
+  fill(first_gauge(view, {"DCGM_FI_DEV_POWER_USAGE", "DCGM_FI_DEV_POWER_USAGE_INSTANT"}),
+       &Gpu::power_w);
+  fill(first_gauge(view, {"DCGM_FI_DEV_GPU_TEMP"}), &Gpu::temperature_c);
+  fill(first_gauge(view, {"DCGM_FI_DEV_GPU_UTIL"}), &Gpu::utilization, 0.01);
+  const auto idle = throttled(view, gpu_reason::kIdle);
+  for (const auto& r : idle)
+    if (r.entity.starts_with("gpu/")) by_entity[r.entity];
+  for (const auto* s : settings_with_prefix(view, "pcie."))
+    if (s->entity.starts_with("gpu/")) by_entity[s->entity];
+  for (const auto* s : settings_with_prefix(view, "gpu."))
+    if (s->entity.starts_with("gpu/")) by_entity[s->entity];
+
+  std::vector<Gpu> out;
+  for (auto& [entity, g] : by_entity) {
+    g.entity = entity;
+    g.rank = rank_of_gpu(view, entity);
+    g.clock_max_mhz = gpu_number(
+        view, entity, {"DCGM_FI_DEV_MAX_SM_CLOCK", "gpu.clocks_max", "gpu.max_sm_clock"});
+    g.power_limit_w = gpu_number(
+        view, entity,
+        {"DCGM_FI_DEV_POWER_MGMT_LIMIT", "DCGM_FI_DEV_ENFORCED_POWER_LIMIT", "gpu.power_limit"});
+    g.power_default_w =
+        gpu_number(view, entity, {"DCGM_FI_DEV_POWER_MGMT_LIMIT_DEF", "gpu.power_limit_default"});
+    g.slowdown_c =
+        gpu_number(view, entity,
+                   {"DCGM_FI_DEV_SLOWDOWN_TEMP", "gpu.slowdown_temperature", "gpu.temp_slowdown"});
+    for (const auto* s : settings(view, "gpu.model"))
+      if (s->entity == entity) g.model = s->value;
+    const auto* is_idle = of_entity(idle, entity);
+    if (is_idle != nullptr && is_idle->now >= 0.5) {
+      g.under_load = false;
+    } else if (g.utilization.now == g.utilization.now) {
+      g.under_load = g.utilization.now >= kUnderLoad.value;
+    } else if (g.rank >= 0 && !view.attribution.ledger.empty()) {
+      g.under_load = true;  // it carries a rank that makes steps
+    }
+    out.push_back(std::move(g));
+  }
+  return out;
+}
+
+double normal_clock(const Gpu& gpu, const std::vector<Gpu>& all) {
+  if (gpu.clock_mhz.has_before()) return gpu.clock_mhz.before;
+  std::vector<double> peers;
+  for (const auto& g : all)
+    if (g.entity != gpu.entity && g.under_load == true && g.model == gpu.model)
+      peers.push_back(g.clock_mhz.now);
+  const double m = median_of(peers);
+  return m == m ? m : gpu.clock_max_mhz;
+}
+
+double clock_cost(const View& view, double now_mhz, double normal_mhz) {
+  if (!(now_mhz > 0) || !(normal_mhz > now_mhz)) return kNaN;
+  return stake(view, kComputePhases).now_s * (1 - now_mhz / normal_mhz);
+}
+
+void weigh_clock(Weighing& w, const Gpu& gpu, const std::vector<Gpu>& all) {
+  const double normal = normal_clock(gpu, all), now = gpu.clock_mhz.now;
+  if (!(now > 0) || !(normal > 0) || gpu.under_load != true) return;
+  const double below = 1 - now / normal;
+  if (below > kClockDrop.value) {
+    w.hints(kPositive, fact("clock below normal", "DCGM_FI_DEV_SM_CLOCK", gpu.entity, now, "MHz",
+                            true, normal));
+  } else {
+    w.contradicts(
+        kPositive,
+        fmt::format("{} runs at {:.0f} of {:.0f} MHz under load", gpu_label(gpu.entity), now,
+                    normal),
+        fact("clock is normal", "DCGM_FI_DEV_SM_CLOCK", gpu.entity, now, "MHz", false, normal));
+  }
+}
+
+std::string gpu_label(std::string_view entity) {
+  const auto id = entity.substr(entity.find('/') + 1);
+  const size_t colon = id.rfind(':');
+  if (colon == std::string_view::npos) return fmt::format("GPU {}", id);
+  return fmt::format("GPU {} of {}", id.substr(colon + 1), id.substr(0, colon));
+}
+
+}  // namespace firstwait

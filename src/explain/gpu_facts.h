@@ -1,0 +1,61 @@
+// What is known of each GPU: clocks, power, temperature, throttle reasons, load.
+#pragma once
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "explain/placing.h"
+
+namespace firstwait {
+
+// NVML's clocks event reasons (nvmlClocksEventReasons).
+namespace gpu_reason {
+inline constexpr uint64_t kIdle = 0x1, kApplicationClocks = 0x2, kSoftwarePowerCap = 0x4,
+                          kHardwareSlowdown = 0x8, kSyncBoost = 0x10, kSoftwareThermal = 0x20,
+                          kHardwareThermal = 0x40, kPowerBrake = 0x80, kDisplayClocks = 0x100;
+}
+
+inline constexpr Phase kComputePhases[] = {Phase::forward, Phase::backward, Phase::optimizer};
+
+inline constexpr Threshold kUnderLoad{"GPU under load", 0.5, "ratio",
+                                      "NVML nvmlUtilization_t: the time in which a kernel ran; "
+                                      "from half on, most samples show a working GPU"};
+inline constexpr Threshold kReasonActive{
+    "reason active", 0.1, "ratio",
+    "NVML: a hardware slowdown at least halves the clock; for a tenth of the time that is 5 % of "
+    "the computing, "
+    "the error of the replay above which nothing is concluded"};
+inline constexpr Threshold kClockDrop{"clock below normal", 0.05, "ratio",
+                                      "compute-bound work scales with the clock; 5 % is the error "
+                                      "of the replay above which nothing is concluded"};
+
+struct Gpu {
+  std::string entity;  // "gpu/node07:2"
+  int32_t rank = -1;
+  Reading clock_mhz, power_w, temperature_c,
+      utilization;  // entity empty: not known; utilization 0..1
+  double clock_max_mhz = kNaN, power_limit_w = kNaN, power_default_w = kNaN, slowdown_c = kNaN;
+  std::string model;
+  std::optional<bool> under_load;  // nothing: not known
+};
+
+std::vector<Gpu> gpus(const View& view);
+// Share of samples with any of these reasons, per GPU.
+std::vector<Reading> throttled(const View& view, uint64_t reasons);
+// The latest number among these metrics or settings of a GPU ("16x" and "700.00 W" count); NaN:
+// none.
+double gpu_number(const View& view, const std::string& gpu,
+                  std::initializer_list<std::string_view> names);
+// The clock this GPU should run at: its own past, else the median of its peers of the same model
+// under load.
+double normal_clock(const Gpu& gpu, const std::vector<Gpu>& all);
+// Seconds per step that a clock of `now` instead of `normal` can cost at most; NaN when unknown.
+double clock_cost(const View& view, double now_mhz, double normal_mhz);
+// Hints for a clock below normal, contradicts for one that is not; nothing unless under load.
+void weigh_clock(Weighing& w, const Gpu& gpu, const std::vector<Gpu>& all);
+// "GPU 2 of node07" for people.
+std::string gpu_label(std::string_view entity);
+
+}  // namespace firstwait
