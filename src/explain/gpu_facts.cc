@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "base/text.h"
 
@@ -48,6 +49,38 @@ std::vector<Reading> throttled(const View& view, uint64_t reasons) {
     if (!readings.empty()) return readings;
   }
   return {};
+}
+
+std::vector<Reading> of_job(const View& view, std::vector<Reading> readings) {
+  std::set<std::string> own_gpus, own_hosts;
+  for (const auto& r : readings)
+    if (rank_of_gpu(view, r.entity) >= 0) own_gpus.insert(r.entity);
+  for (const auto& h : job_hosts(view)) own_hosts.insert(h);
+  const bool hosts_known = std::any_of(readings.begin(), readings.end(), [&](const Reading& r) {
+    return own_hosts.contains(host_name(r.entity));
+  });
+  std::erase_if(readings, [&](const Reading& r) {
+    if (!own_gpus.empty()) return !own_gpus.contains(r.entity);
+    return hosts_known && !own_hosts.contains(host_name(r.entity));
+  });
+  return readings;
+}
+
+std::vector<Reading> active(std::vector<Reading> shares) {
+  std::erase_if(shares, [](const Reading& r) { return !(r.now >= kReasonActive.value); });
+  std::stable_sort(shares.begin(), shares.end(),
+                   [](const Reading& a, const Reading& b) { return a.now > b.now; });
+  return shares;
+}
+
+std::string gpu_group(const std::vector<std::string>& entities) {
+  if (entities.size() == 1) return gpu_label(entities.front());
+  std::set<std::string> hosts;
+  for (const auto& e : entities) hosts.insert(host_name(e));
+  hosts.erase("");
+  if (hosts.size() == 1) return fmt::format("{} GPUs of {}", entities.size(), *hosts.begin());
+  if (hosts.empty()) return fmt::format("{} GPUs", entities.size());
+  return fmt::format("{} GPUs on {} hosts", entities.size(), hosts.size());
 }
 
 std::vector<Gpu> gpus(const View& view) {
@@ -100,6 +133,10 @@ std::vector<Gpu> gpus(const View& view) {
     }
     out.push_back(std::move(g));
   }
+  std::vector<Reading> known;
+  for (const auto& g : out) known.push_back({g.entity, {}});
+  known = of_job(view, std::move(known));
+  std::erase_if(out, [&](const Gpu& g) { return of_entity(known, g.entity) == nullptr; });
   return out;
 }
 

@@ -18,6 +18,8 @@ inline constexpr uint64_t kIdle = 0x1, kApplicationClocks = 0x2, kSoftwarePowerC
 }
 
 inline constexpr Phase kComputePhases[] = {Phase::forward, Phase::backward, Phase::optimizer};
+inline constexpr Phase kComputeOrUnexplained[] = {Phase::forward, Phase::backward, Phase::optimizer,
+                                                  Phase::unexplained};
 
 inline constexpr Threshold kUnderLoad{"GPU under load", 0.5, "ratio",
                                       "NVML nvmlUtilization_t: the time in which a kernel ran; "
@@ -41,7 +43,10 @@ struct Gpu {
   std::optional<bool> under_load;  // nothing: not known
 };
 
+// All GPUs on which anything is known; those of the job only, when it is known which those are.
 std::vector<Gpu> gpus(const View& view);
+// Readings of GPUs that belong to the job (as for gpus).
+std::vector<Reading> of_job(const View& view, std::vector<Reading> readings);
 // Share of samples with any of these reasons, per GPU.
 std::vector<Reading> throttled(const View& view, uint64_t reasons);
 // The latest number among these metrics or settings of a GPU ("16x" and "700.00 W" count); NaN:
@@ -57,5 +62,9 @@ double clock_cost(const View& view, double now_mhz, double normal_mhz);
 void weigh_clock(Weighing& w, const Gpu& gpu, const std::vector<Gpu>& all);
 // "GPU 2 of node07" for people.
 std::string gpu_label(std::string_view entity);
+// "GPU 2 of node07" or "8 GPUs of node07" or "12 GPUs on 2 hosts".
+std::string gpu_group(const std::vector<std::string>& entities);
+// The GPUs whose share is at least kReasonActive, the largest share first.
+std::vector<Reading> active(std::vector<Reading> shares);
 
 }  // namespace firstwait

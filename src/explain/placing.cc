@@ -133,6 +133,13 @@ void weigh_transfer(Weighing& w, const View& view) {
   }
 }
 
+Stake stake_or_unexplained(const View& view, std::span<const Phase> phases) {
+  const Stake own = stake(view, phases);
+  if (own.state != Stake::State::unknown) return own;
+  const Stake rest = stake(view, {Phase::unexplained});
+  return rest.state == Stake::State::present ? rest : own;
+}
+
 void limit_effect(Verdict& verdict, double most) {
   if (!verdict.effect || !(most >= 0)) return;
   auto& e = *verdict.effect;

@@ -51,6 +51,8 @@ void add_place(Weighing& w, const View& view, std::string_view entity);
 // A network cause stretches transfer; when the collectives' time is waiting for a late rank, that
 // contradicts. Says nothing when the two were not told apart.
 void weigh_transfer(Weighing& w, const View& view);
+// The stake of these phases; when they were not recorded, that of the time no record explains.
+Stake stake_or_unexplained(const View& view, std::span<const Phase> phases);
 // Limits a verdict's effect to `most` s/step; the likely value is never more than it.
 void limit_effect(Verdict& verdict, double most);
 // Whether a counter grew enough to be new: at least kCounted events now, and kRise times the rate

@@ -1,0 +1,81 @@
+#include <gtest/gtest.h>
+
+#include "explain/gpu_facts.h"
+#include "explain/view_builder.h"
+
+namespace firstwait {
+extern const Hypothesis hypothesis_gpu_hardware_errors;
+namespace {
+
+Verdict test(const ViewBuilder& b) { return hypothesis_gpu_hardware_errors.test(b.view()); }
+
+TEST(GpuHardwareErrors, Xid119InTheKernelLogIsAFactWithoutAnEffect) {
+  ViewBuilder b(false);
+  b.event("xid", "gpu/node:4", 0, {{"code", "119"}});
+  const auto v = test(b);
+  ASSERT_EQ(v.outcome, Outcome::supported);
+  EXPECT_GE(v.llr, 3);
+  EXPECT_FALSE(v.effect);
+  EXPECT_EQ(v.because,
+            "GPU 4 of node reported Xid 119: the GPU's system processor (GSP) does not answer");
+}
+
+TEST(GpuHardwareErrors, AtTheOnsetOnTheSlowRankItIsVeryStrong) {
+  ViewBuilder b;
+  b.phase(Phase::forward, 0.2, 0.1).rank(0, "a").rank(1, "a").rank(2, "a");
+  b.evidence().rank(1).gpu = "a:1";
+  b.attribution().rank_stats.push_back({.rank = 1, .ratio_to_peers = 2.0});
+  b.event("xid", "gpu/a:1", -5, {{"code", "64"}});
+  EXPECT_GT(test(b).llr, kVeryStrong);
+  EXPECT_EQ(test(b).where.front(), "rank/1");
+}
+
+TEST(GpuHardwareErrors, AnErrorOfTheProgramIsNotOfTheDevice) {
+  ViewBuilder b;
+  b.phase(Phase::forward, 0.2, 0.1).event("xid", "gpu/a:1", -5, {{"code", "31"}});
+  const auto v = test(b);
+  EXPECT_EQ(v.outcome, Outcome::refuted);
+  EXPECT_NE(v.reason.find("Xid 31"), std::string::npos);
+}
+
+TEST(GpuHardwareErrors, AnErrorLongAfterTheOnsetDidNotCauseIt) {
+  ViewBuilder early, late;
+  early.phase(Phase::forward, 0.2, 0.1).event("xid", "gpu/a:1", -5, {{"code", "119"}});
+  late.phase(Phase::forward, 0.2, 0.1).event("xid", "gpu/a:1", 500, {{"code", "119"}});
+  EXPECT_LT(test(late).llr, test(early).llr - 2);
+}
+
+TEST(GpuHardwareErrors, TheGaugesOldCodeExplainsNoChange) {
+  ViewBuilder b;
+  b.phase(Phase::forward, 0.2, 0.1).gauge("DCGM_FI_DEV_XID_ERRORS", "gpu/a:1", 79, 79);
+  EXPECT_LE(test(b).llr, kWeak);
+}
+
+TEST(GpuHardwareErrors, NoErrorCountedIsRefuted) {
+  ViewBuilder b;
+  b.phase(Phase::forward, 0.2, 0.1).gauge("DCGM_FI_DEV_XID_ERRORS", "gpu/a:1", 0, 0);
+  EXPECT_EQ(test(b).outcome, Outcome::refuted);
+}
+
+TEST(GpuHardwareErrors, CorrectableErrorsAreNoFault) {
+  ViewBuilder b;
+  b.phase(Phase::forward, 0.2, 0.1);
+  b.gauge("DCGM_FI_DEV_ECC_SBE_VOL_TOTAL", "gpu/a:1", 5, 90)
+      .gauge("DCGM_FI_DEV_ECC_DBE_VOL_TOTAL", "gpu/a:1", 0, 0);
+  EXPECT_EQ(test(b).outcome, Outcome::refuted);
+}
+
+TEST(GpuHardwareErrors, NotWatchedIsUntested) {
+  ViewBuilder b;
+  EXPECT_EQ(test(b.phase(Phase::forward, 0.2, 0.1)).outcome, Outcome::untested);
+}
+
+TEST(GpuHardwareErrors, HostileCodesAreHarmless) {
+  ViewBuilder b;
+  b.event("xid", "gpu/a:1", 0, {{"code", "99999999999999999999"}}).event("xid", "", 0, {});
+  b.gauge("DCGM_FI_DEV_XID_ERRORS", "gpu/a:1", 1e300, 1e300);
+  EXPECT_NE(test(b).outcome, Outcome::supported);
+}
+
+}  // namespace
+}  // namespace firstwait
