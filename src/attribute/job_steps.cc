@@ -1,0 +1,163 @@
+#include "attribute/job_steps.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "attribute/waits.h"
+#include "base/saturate.h"
+
+namespace firstwait {
+namespace {
+
+// Training and warm-up share a column: the kind then tells them apart.
+int column_class(StepKind kind) {
+  return kind == StepKind::evaluation ? 1 : kind == StepKind::checkpoint ? 2 : 0;
+}
+
+using Key = std::pair<int32_t, int>;
+
+// Ranks that get a row. A hostile file with a new rank and a new step in every line would ask for n^2 cells: then
+// only the ranks with the most rows stay, so that memory stays in proportion to the input.
+std::vector<int32_t> choose_ranks(const StepTable& table, size_t columns) {
+  std::map<int32_t, size_t> count;
+  for (const int32_t rank : table.rank) ++count[rank];
+  std::vector<std::pair<size_t, int32_t>> order;
+  for (const auto& [rank, n] : count) order.emplace_back(n, rank);
+  const size_t cells = std::max<size_t>(size_t{1} << 20, 16 * table.size());
+  const size_t most = std::max<size_t>(1, cells / std::max<size_t>(1, columns));
+  if (order.size() > most) {
+    std::stable_sort(order.begin(), order.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+    order.resize(most);
+  }
+  std::vector<int32_t> ranks;
+  for (const auto& [n, rank] : order) ranks.push_back(rank);
+  std::sort(ranks.begin(), ranks.end());
+  return ranks;
+}
+
+void place_rows(const StepTable& table, StepGrid& grid) {
+  std::vector<Key> keys;
+  keys.reserve(table.size());
+  for (size_t i = 0; i < table.size(); ++i) keys.emplace_back(table.step[i], column_class(table.kind[i]));
+  std::vector<Key> sorted = keys;
+  std::sort(sorted.begin(), sorted.end());
+  sorted.erase(std::unique(sorted.begin(), sorted.end()), sorted.end());
+  const size_t columns = sorted.size();
+  grid.ranks.ranks = choose_ranks(table, columns);
+  grid.ranks.steps = columns;
+  grid.row.assign(grid.ranks.ranks.size() * columns, kNoRow);
+  grid.kind.assign(columns, StepKind::train);
+  grid.epoch.assign(columns, -1);
+  grid.steps.step.resize(columns);
+  for (size_t c = 0; c < columns; ++c) grid.steps.step[c] = sorted[c].first;
+  for (size_t i = 0; i < table.size() && i < kNoRow; ++i) {
+    const auto rank = std::lower_bound(grid.ranks.ranks.begin(), grid.ranks.ranks.end(), table.rank[i]);
+    if (rank == grid.ranks.ranks.end() || *rank != table.rank[i]) continue;
+    const auto c = static_cast<size_t>(std::lower_bound(sorted.begin(), sorted.end(), keys[i]) - sorted.begin());
+    const auto r = static_cast<size_t>(rank - grid.ranks.ranks.begin());
+    grid.row[r * columns + c] = static_cast<uint32_t>(i);
+    if (table.kind[i] != StepKind::train) grid.kind[c] = table.kind[i];
+    if (table.epoch[i] >= 0) grid.epoch[c] = table.epoch[i];
+  }
+}
+
+bool any_phase(const StepTable& table) {
+  for (const auto& column : table.phases)
+    if (std::any_of(column.begin(), column.end(), [](Ns v) { return v >= 0; })) return true;
+  return false;
+}
+
+void fill_matrices(const StepTable& table, StepGrid& grid) {
+  const size_t cells = grid.row.size();
+  grid.ranks.step_time.assign(cells, kNoDuration);
+  grid.ranks.own_time.assign(cells, kNoDuration);
+  const bool input = !table.phases[index(Phase::input_wait)].empty();
+  if (input) grid.ranks.input_wait.assign(cells, kNoDuration);
+  for (size_t i = 0; i < cells; ++i) {
+    const uint32_t row = grid.row[i];
+    if (row == kNoRow) continue;
+    const Ns duration = table.duration[row];
+    const Ns wait = grid.wait.empty() ? 0 : std::clamp<Ns>(grid.wait[i], 0, duration);
+    grid.ranks.step_time[i] = duration;
+    grid.ranks.own_time[i] = duration - wait;
+    if (input) grid.ranks.input_wait[i] = table.phase(row, Phase::input_wait);
+  }
+}
+
+// Phases of the critical rank, fitted into the step time: a sum above it (a damaged record) is scaled down.
+std::array<Ns, kPhases> critical_ledger(const StepTable& table, uint32_t row, Ns collective, Ns time) {
+  std::array<Ns, kPhases> ledger{};
+  __int128 sum = 0;
+  for (size_t p = 0; p < kPhases; ++p) {
+    if (static_cast<Phase>(p) == Phase::unexplained) continue;
+    Ns value = std::max<Ns>(0, table.phase(row, static_cast<Phase>(p)));
+    if (static_cast<Phase>(p) == Phase::collective && collective >= 0) value = collective;
+    ledger[p] = value;
+    sum += value;
+  }
+  if (sum > time)
+    for (Ns& value : ledger) value = static_cast<Ns>(static_cast<__int128>(value) * time / sum);
+  Ns explained = 0;
+  for (const Ns value : ledger) explained += value;
+  ledger[index(Phase::unexplained)] = time - explained;
+  return ledger;
+}
+
+void fill_column(const StepTable& table, const Evidence& evidence, size_t c, StepGrid& grid) {
+  const size_t rows = grid.ranks.ranks.size();
+  Ns time = 0, own = -1, start = kNoTime;
+  size_t slowest = 0, critical = 0, present = 0;
+  for (size_t r = 0; r < rows; ++r) {
+    const uint32_t row = grid.row_at(r, c);
+    if (row == kNoRow) continue;
+    ++present;
+    if (table.duration[row] >= time) {
+      if (table.duration[row] > time || present == 1) slowest = r;
+      time = table.duration[row];
+    }
+    if (const Ns mine = grid.ranks.own_time[r * grid.columns() + c]; mine > own) own = mine, critical = r;
+    if (table.start[row] != kNoTime) {
+      const auto info = evidence.ranks.find(table.rank[row]);
+      const Ns at = sat_add(table.start[row], info == evidence.ranks.end() ? 0 : info->second.clock_offset);
+      start = start == kNoTime ? at : std::min(start, at);
+    }
+  }
+  // Without phases or collectives own work is the step time itself: that names no critical rank.
+  const bool known = present > 1 && (grid.has_phases || grid.has_wait);
+  if (!known) critical = slowest;
+  grid.steps.start[c] = start;
+  grid.steps.time[c] = time;
+  grid.steps.critical_rank[c] = known ? grid.ranks.ranks[critical] : -1;
+  const uint32_t row = grid.row_at(critical, c);
+  Ns collective = kNoDuration;
+  if (const Ns wait = grid.wait.empty() ? kNoDuration : grid.wait[critical * grid.columns() + c];
+      wait >= 0 && row != kNoRow)
+    if (const Ns whole = table.phase(row, Phase::collective); whole >= 0) collective = whole - std::min(whole, wait);
+  const auto ledger = row == kNoRow ? std::array<Ns, kPhases>{} : critical_ledger(table, row, collective, time);
+  for (size_t p = 0; p < kPhases; ++p) grid.steps.ledger[p][c] = ledger[p];
+}
+
+}  // namespace
+
+StepGrid build_grid(const StepTable& table, const Evidence& evidence) {
+  StepGrid grid;
+  if (table.size() == 0) return grid;
+  grid.has_phases = any_phase(table);
+  place_rows(table, grid);
+  grid.wait = collective_waits(table, evidence, grid);
+  grid.has_wait = !grid.wait.empty();
+  fill_matrices(table, grid);
+  const size_t columns = grid.columns();
+  grid.steps.start.assign(columns, kNoTime);
+  grid.steps.time.assign(columns, 0);
+  grid.steps.critical_rank.assign(columns, -1);
+  grid.steps.segment.assign(columns, SegmentKind::steady);
+  grid.steps.outlier.assign(columns, 0);
+  for (auto& column : grid.steps.ledger) column.assign(columns, 0);
+  for (size_t c = 0; c < columns; ++c) fill_column(table, evidence, c, grid);
+  return grid;
+}
+
+}  // namespace firstwait

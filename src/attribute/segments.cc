@@ -1,0 +1,190 @@
+#include "attribute/segments.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "attribute/thresholds.h"
+#include "base/saturate.h"
+#include "base/stats.h"
+#include "base/text.h"
+
+namespace firstwait {
+namespace {
+
+// What is normal beyond the start: median and band of the steps behind the longest start-up allowed for.
+struct Band {
+  double median = kNaN, width = kNaN;
+  bool holds(double x) const { return std::abs(x - median) <= width; }
+};
+
+Band band_of(const JobSteps& steps, size_t from, size_t to) {
+  std::vector<double> values;
+  for (size_t c = from; c < to; ++c)
+    if (steps.segment[c] == SegmentKind::steady) values.push_back(static_cast<double>(steps.time[c]));
+  const Robust r = robust(values);
+  Band band;
+  band.median = r.median;
+  // Three sigma is jitter; below the minimum effect nothing is worth setting apart.
+  band.width = std::max(3 * r.scale, (kMinimumEffect - 1) * r.median);
+  return band;
+}
+
+// Marks the steps from `first` on until `settled` steps in a row lie in the band. At most `limit` steps: a job that
+// is slow for longer than that is slow, not warming up.
+void mark_until_settled(JobSteps& steps, size_t first, size_t limit, size_t settled, SegmentKind kind) {
+  const size_t end = std::min(steps.size(), first + limit);
+  // Compared with the steps right behind: far ones may lie behind a change.
+  const Band band = band_of(steps, end, std::min(steps.size(), end + std::max<size_t>(3, limit)));
+  if (!(band.median > 0)) return;
+  size_t run = 0, last_out = SIZE_MAX;
+  for (size_t c = first; c < end && run < settled; ++c) {
+    if (steps.segment[c] != SegmentKind::steady) continue;
+    if (band.holds(static_cast<double>(steps.time[c]))) {
+      ++run;
+    } else {
+      run = 0;
+      last_out = c;
+    }
+  }
+  if (last_out == SIZE_MAX) return;
+  for (size_t c = first; c <= last_out; ++c)
+    if (steps.segment[c] == SegmentKind::steady) steps.segment[c] = kind;
+}
+
+void mark_kinds(StepGrid& grid) {
+  JobSteps& steps = grid.steps;
+  const auto mostly = [&steps](size_t c, Phase p) { return steps.ledger[index(p)][c] > steps.time[c] / 2; };
+  for (size_t c = 0; c < steps.size(); ++c) {
+    if (grid.kind[c] == StepKind::evaluation || mostly(c, Phase::evaluation))
+      steps.segment[c] = SegmentKind::evaluation;
+    else if (grid.kind[c] == StepKind::checkpoint || mostly(c, Phase::checkpoint))
+      steps.segment[c] = SegmentKind::checkpoint;
+    else if (grid.kind[c] == StepKind::warmup)
+      steps.segment[c] = SegmentKind::warmup;
+    else if (mostly(c, Phase::compile))
+      steps.segment[c] = SegmentKind::compile;
+  }
+}
+
+// Column with the greatest start not after `time`; SIZE_MAX: none.
+size_t column_at(const JobSteps& steps, Ns time) {
+  size_t lo = 0, hi = steps.size();
+  while (lo < hi) {
+    const size_t mid = lo + (hi - lo) / 2;
+    if (steps.start[mid] != kNoTime && steps.start[mid] <= time)
+      lo = mid + 1;
+    else
+      hi = mid;
+  }
+  return lo == 0 ? SIZE_MAX : lo - 1;
+}
+
+// The step in which an evaluation or a save lies, if it lies mostly in one: then that step's time holds it. An
+// asynchronous save that runs beside many steps marks none of them.
+void mark_events(const Evidence& evidence, JobSteps& steps) {
+  if (std::find(steps.start.begin(), steps.start.end(), kNoTime) != steps.start.end()) return;
+  for (const Event& event : evidence.events) {
+    const bool evaluation = event.kind == "evaluation", checkpoint = event.kind == "checkpoint";
+    if ((!evaluation && !checkpoint) || event.start == kNoTime) continue;
+    const Ns end = event.end == kNoTime ? event.start : std::max(event.start, event.end);
+    for (size_t c = column_at(steps, event.start); c < steps.size(); ++c) {
+      const Ns step_end = sat_add(steps.start[c], steps.time[c]);
+      if (steps.start[c] > end) break;
+      const Ns overlap = sat_sub(std::min(end, step_end), std::max(event.start, steps.start[c]));
+      if (overlap >= 0 && 2 * static_cast<__int128>(overlap) >= sat_sub(end, event.start) &&
+          steps.segment[c] == SegmentKind::steady)
+        steps.segment[c] = evaluation ? SegmentKind::evaluation : SegmentKind::checkpoint;
+    }
+  }
+}
+
+// The step behind an evaluation or a save refills caches and queues, and where times are taken without waiting for the
+// device it also pays for what was enqueued before: it belongs to the interruption, and so do the next ones until three
+// in a row are as usual.
+void mark_after(JobSteps& steps) {
+  constexpr size_t kLongest = 5;
+  std::vector<std::pair<size_t, SegmentKind>> ends;
+  for (size_t c = 1; c < steps.size(); ++c) {
+    const SegmentKind before = steps.segment[c - 1];
+    if (steps.segment[c] == SegmentKind::steady &&
+        (before == SegmentKind::evaluation || before == SegmentKind::checkpoint))
+      ends.emplace_back(c, before);
+  }
+  for (const auto& [c, kind] : ends) {
+    steps.segment[c] = kind;
+    mark_until_settled(steps, c + 1, kLongest, 3, kind);
+  }
+}
+
+// Evaluations that the log tells of by step number only.
+void mark_events_by_step(const Evidence& evidence, JobSteps& steps) {
+  for (const Event& event : evidence.events) {
+    const bool evaluation = event.kind == "evaluation", checkpoint = event.kind == "checkpoint";
+    if (!evaluation && !checkpoint) continue;
+    const auto number = parse_int(event.attribute("step"));
+    if (!number || *number < INT32_MIN || *number > INT32_MAX) continue;
+    const auto at = std::upper_bound(steps.step.begin(), steps.step.end(), static_cast<int32_t>(*number));
+    const auto c = static_cast<size_t>(at - steps.step.begin());  // the step that follows
+    if (c < steps.size() && steps.segment[c] == SegmentKind::steady)
+      steps.segment[c] = evaluation ? SegmentKind::evaluation : SegmentKind::checkpoint;
+  }
+}
+
+// The first pass over the data fills caches: its own segment when it is slower than the later ones.
+void mark_first_epoch(StepGrid& grid) {
+  JobSteps& steps = grid.steps;
+  int32_t first = -1;
+  std::vector<double> in_first, later;
+  for (size_t c = 0; c < steps.size(); ++c) {
+    if (grid.epoch[c] < 0 || steps.segment[c] != SegmentKind::steady) continue;
+    if (first < 0) first = grid.epoch[c];
+    (grid.epoch[c] == first ? in_first : later).push_back(static_cast<double>(steps.time[c]));
+  }
+  // Against the second epoch's pace; a first epoch that is most of the record is no start-up.
+  if (in_first.empty() || later.size() < 2 || in_first.size() > later.size()) return;
+  later.resize(std::min(later.size(), std::max<size_t>(2, in_first.size())));
+  if (median(in_first) < kMinimumEffect * median(later)) return;
+  for (size_t c = 0; c < steps.size(); ++c)
+    if (grid.epoch[c] == first && steps.segment[c] == SegmentKind::steady) steps.segment[c] = SegmentKind::first_epoch;
+}
+
+void mark_restarts(const Evidence& evidence, JobSteps& steps) {
+  for (const Event& event : evidence.events) {
+    if (event.kind != "restart") continue;
+    size_t c = SIZE_MAX;
+    if (const auto number = parse_int(event.attribute("step")); number) {
+      c = static_cast<size_t>(std::lower_bound(steps.step.begin(), steps.step.end(), *number) - steps.step.begin());
+    } else if (event.start != kNoTime && !steps.start.empty() && steps.start.front() != kNoTime) {
+      c = column_at(steps, event.start);
+      c = c == SIZE_MAX ? SIZE_MAX : c + 1;
+    }
+    if (c == 0 || c >= steps.size() || steps.segment[c] != SegmentKind::steady) continue;
+    steps.segment[c] = SegmentKind::restart;
+    mark_until_settled(steps, c + 1, std::max<size_t>(1, steps.size() / 20), 3, SegmentKind::restart);
+  }
+}
+
+}  // namespace
+
+void find_segments(const Evidence& evidence, StepGrid& grid) {
+  JobSteps& steps = grid.steps;
+  if (steps.size() == 0) return;
+  mark_kinds(grid);
+  mark_events(evidence, steps);
+  mark_events_by_step(evidence, steps);
+  mark_after(steps);
+  mark_first_epoch(grid);
+  mark_restarts(evidence, steps);
+  // A tenth of the record at most. With few steps (epochs, evaluation blocks) that is the first one only.
+  const size_t n = steps.size();
+  if (n >= 4) mark_until_settled(steps, 0, std::max<size_t>(1, n / 10), 3, SegmentKind::warmup);
+}
+
+std::vector<size_t> steady_columns(const JobSteps& steps) {
+  std::vector<size_t> columns;
+  for (size_t c = 0; c < steps.size(); ++c)
+    if (steps.segment[c] == SegmentKind::steady) columns.push_back(c);
+  return columns;
+}
+
+}  // namespace firstwait

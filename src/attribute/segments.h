@@ -1,0 +1,13 @@
+// Steps that may not serve as a baseline: start-up, compile, first epoch, evaluation, checkpoint, restart.
+#pragma once
+#include "attribute/job_steps.h"
+
+namespace firstwait {
+
+// Fills grid.steps.segment.
+void find_segments(const Evidence& evidence, StepGrid& grid);
+
+// Indexes of the steady columns, in order.
+std::vector<size_t> steady_columns(const JobSteps& steps);
+
+}  // namespace firstwait
