@@ -16,8 +16,9 @@ namespace {
 constexpr std::string_view kAll = "all inputs";
 constexpr HealthCounter kOtherJob{"other_jobs", Severity::info,
                                   "rows of other jobs were left out; choose one with --job"};
-constexpr HealthCounter kNoSuchJob{"job_not_found", Severity::error,
-                                   "no row carries the job named with --job; all rows were left out"};
+constexpr HealthCounter kNoSuchJob{
+    "job_not_found", Severity::error,
+    "no row carries the job named with --job; all rows were left out"};
 constexpr HealthCounter kOutside{"outside_window", Severity::info,
                                  "rows before --since or after --until were left out"};
 constexpr HealthCounter kDuplicate{"duplicate_rows", Severity::info,
@@ -27,8 +28,9 @@ constexpr HealthCounter kSecondSource{
     "two inputs tell of the same step of a rank; the one that says more was kept"};
 constexpr HealthCounter kRestart{"restarted_steps", Severity::info,
                                  "steps were run again after a restart; the last attempt was kept"};
-constexpr HealthCounter kBadDuration{"negative_duration", Severity::data_loss,
-                                     "rows with a negative duration were left out; check the clock of the source"};
+constexpr HealthCounter kBadDuration{
+    "negative_duration", Severity::data_loss,
+    "rows with a negative duration were left out; check the clock of the source"};
 
 template <typename T>
 void gather(std::vector<T>& column, const std::vector<size_t>& rows) {
@@ -75,9 +77,10 @@ void choose_job(Evidence& evidence, const std::string& wanted) {
   if (count.empty()) return;
   NameId chosen = evidence.names.find(wanted);
   if (wanted.empty()) {
-    const auto most = std::max_element(count.begin(), count.end(), [](const auto& a, const auto& b) {
-      return a.second < b.second;  // the first of equals
-    });
+    const auto most =
+        std::max_element(count.begin(), count.end(), [](const auto& a, const auto& b) {
+          return a.second < b.second;  // the first of equals
+        });
     chosen = most->first;
   } else if (chosen == kNoName || !count.contains(chosen)) {
     evidence.health.add(kAll, kNoSuchJob);
@@ -85,7 +88,8 @@ void choose_job(Evidence& evidence, const std::string& wanted) {
   }
   std::vector<size_t> rows;
   for (size_t i = 0; i < evidence.steps.size(); ++i)
-    if (const NameId job = evidence.steps.job[i]; job == kNoName ? chosen != UINT32_MAX : job == chosen)
+    if (const NameId job = evidence.steps.job[i];
+        job == kNoName ? chosen != UINT32_MAX : job == chosen)
       rows.push_back(i);
   if (const size_t left = evidence.steps.size() - rows.size(); left > 0) {
     evidence.health.add(kAll, kOtherJob, left);
@@ -133,14 +137,17 @@ void choose_window(Evidence& evidence, Ns since, Ns until) {
 int richness(const StepTable& t, size_t row) {
   int n = t.start[row] != kNoTime ? 1 : 0;
   for (size_t p = 0; p < kPhases; ++p) n += t.phase(row, static_cast<Phase>(p)) > 0 ? 2 : 0;
-  for (size_t w = 0; w < kLoaderWorks; ++w) n += t.loader_time(row, static_cast<LoaderWork>(w)) >= 0;
+  for (size_t w = 0; w < kLoaderWorks; ++w)
+    n += t.loader_time(row, static_cast<LoaderWork>(w)) >= 0;
   return n;
 }
 
-// True when the two rows tell of the same moment: then they are two accounts of it, not two attempts.
+// True when the two rows tell of the same moment: then they are two accounts of it, not two
+// attempts.
 bool same_moment(const StepTable& t, size_t a, size_t b) {
   if (t.start[a] == kNoTime || t.start[b] == kNoTime) return false;
-  return t.start[a] <= sat_add(t.start[b], t.duration[b]) && t.start[b] <= sat_add(t.start[a], t.duration[a]);
+  return t.start[a] <= sat_add(t.start[b], t.duration[b]) &&
+         t.start[b] <= sat_add(t.start[a], t.duration[a]);
 }
 
 struct Kept {
@@ -161,7 +168,8 @@ Kept last_attempts(const StepTable& t, const std::vector<size_t>& rows) {
     rank = t.rank[best];
     for (; j < rows.size() && t.rank[rows[j]] == rank && t.step[rows[j]] == t.step[best]; ++j) {
       const size_t next = rows[j];
-      if (t.kind[next] != t.kind[best]) {  // an evaluation beside the training step of the same number
+      if (t.kind[next] !=
+          t.kind[best]) {  // an evaluation beside the training step of the same number
         kept.rows.push_back(best);
         best = next;
       } else if (t.start[next] == t.start[best] && t.duration[next] == t.duration[best]) {
@@ -202,7 +210,8 @@ void order_steps(Evidence& evidence) {
   if (kept.second_source > 0) evidence.health.add(kAll, kSecondSource, kept.second_source);
   if (kept.restarted > 0) evidence.health.add(kAll, kRestart, kept.restarted);
   for (const auto& [step, time] : kept.restarts) {
-    Event event{"restart", "job/" + evidence.job.id, time, time, {{"step", std::to_string(step)}}, std::string(kAll)};
+    Event event{"restart", "job/" + evidence.job.id,         time,
+                time,      {{"step", std::to_string(step)}}, std::string(kAll)};
     evidence.events.push_back(std::move(event));
   }
 }
@@ -215,7 +224,8 @@ void order_collectives(CollectiveTable& t) {
   keep_rows(t, rows);
 }
 
-// One series per (metric, entity, labels), in time order, each sample once. Counter resets stay as they are.
+// One series per (metric, entity, labels), in time order, each sample once. Counter resets stay as
+// they are.
 void order_series(Evidence& evidence) {
   std::map<std::tuple<NameId, NameId, std::vector<std::pair<NameId, NameId>>>, size_t> known;
   std::vector<Series> merged;
@@ -224,7 +234,8 @@ void order_series(Evidence& evidence) {
     const size_t n = std::min(series.time.size(), series.value.size());
     series.time.resize(n);
     series.value.resize(n);
-    const auto [at, fresh] = known.try_emplace({series.metric, series.entity, series.labels}, merged.size());
+    const auto [at, fresh] =
+        known.try_emplace({series.metric, series.entity, series.labels}, merged.size());
     if (fresh) {
       merged.push_back(std::move(series));
     } else {
@@ -262,7 +273,8 @@ void align(Evidence& evidence, const AlignOptions& options) {
   order_series(evidence);
   std::stable_sort(evidence.events.begin(), evidence.events.end(),
                    [](const Event& a, const Event& b) { return a.start < b.start; });
-  for (const int32_t rank : std::set<int32_t>(evidence.steps.rank.begin(), evidence.steps.rank.end()))
+  for (const int32_t rank :
+       std::set<int32_t>(evidence.steps.rank.begin(), evidence.steps.rank.end()))
     evidence.rank(rank);
   align_clocks(evidence);
   match_flight_records(evidence);

@@ -13,11 +13,12 @@
 namespace firstwait {
 namespace {
 
-constexpr HealthCounter kSkew{"clock_skew", Severity::info,
-                              "clocks of ranks differ; times were shifted by the ends of their all-reduces"};
-constexpr HealthCounter kUnaligned{
-    "clocks_not_aligned", Severity::info,
-    "no device-side all-reduce is shared with the other ranks: these are compared by duration only"};
+constexpr HealthCounter kSkew{
+    "clock_skew", Severity::info,
+    "clocks of ranks differ; times were shifted by the ends of their all-reduces"};
+constexpr HealthCounter kUnaligned{"clocks_not_aligned", Severity::info,
+                                   "no device-side all-reduce is shared with the other ranks: "
+                                   "these are compared by duration only"};
 constexpr HealthCounter kRelative{"relative_times", Severity::info,
                                   "times without a date were put beside the others by step order"};
 
@@ -33,7 +34,8 @@ using Ends = std::map<Instance, Ns>;
 std::map<int32_t, Ends> all_reduce_ends(const Evidence& evidence) {
   const CollectiveTable& table = evidence.collectives;
   std::map<int32_t, Ends> ends;
-  std::map<std::tuple<int32_t, NameId, int32_t>, int64_t> order;  // where records carry no sequence number
+  std::map<std::tuple<int32_t, NameId, int32_t>, int64_t>
+      order;  // where records carry no sequence number
   std::vector<bool> is_all_reduce(evidence.names.size());
   for (size_t id = 0; id < is_all_reduce.size(); ++id) {
     const std::string_view op = evidence.names[static_cast<NameId>(id)];
@@ -43,7 +45,8 @@ std::map<int32_t, Ends> all_reduce_ends(const Evidence& evidence) {
     if (table.on_device[i] == 0 || !is_all_reduce[table.op[i]] || table.duration[i] < 0) continue;
     int64_t seq = table.seq[i];
     if (seq < 0) {
-      if (table.step[i] < 0) continue;  // neither a number nor a step: which instance it is cannot be known
+      if (table.step[i] < 0)
+        continue;  // neither a number nor a step: which instance it is cannot be known
       seq = -1 - order[{table.rank[i], table.group[i], table.step[i]}]++;
     }
     ends[table.rank[i]][{table.group[i], table.step[i], seq}] =
@@ -52,8 +55,9 @@ std::map<int32_t, Ends> all_reduce_ends(const Evidence& evidence) {
   return ends;
 }
 
-// Median of reference end - own end. The uncertainty is the 95 % half width of that median (1.96 * 1.2533 sigma /
-// sqrt(n), the asymptotic efficiency of the median), never below the 1 us that traces resolve.
+// Median of reference end - own end. The uncertainty is the 95 % half width of that median (1.96
+// * 1.2533 sigma / sqrt(n), the asymptotic efficiency of the median), never below the 1 us that
+// traces resolve.
 Difference difference(const Ends& reference, const Ends& own) {
   std::vector<double> ns;
   for (auto a = reference.begin(), b = own.begin(); a != reference.end() && b != own.end();) {
@@ -72,14 +76,16 @@ Difference difference(const Ends& reference, const Ends& own) {
   d.ns = median(ns);
   for (double& x : ns) x = std::abs(x - d.ns);
   const double sigma = 1.4826 * median(ns);
-  d.uncertainty = d.n < 2 ? 1e6  // one end proves little: NTP keeps 1 ms at best
-                          : std::max(1000.0, 1.96 * 1.2533 * sigma / std::sqrt(static_cast<double>(d.n)));
+  d.uncertainty =
+      d.n < 2 ? 1e6  // one end proves little: NTP keeps 1 ms at best
+              : std::max(1000.0, 1.96 * 1.2533 * sigma / std::sqrt(static_cast<double>(d.n)));
   return d;
 }
 
 Ns clamp_ns(double ns) { return static_cast<Ns>(std::clamp(ns, -4e18, 4e18)); }
 
-// Breadth first from the lowest rank, so that ranks which share no group with it are reached through others.
+// Breadth first from the lowest rank, so that ranks which share no group with it are reached
+// through others.
 std::set<int32_t> from_all_reduces(Evidence& evidence, const std::map<int32_t, Ends>& ends) {
   std::set<int32_t> reached;
   if (ends.size() < 2) return reached;
@@ -103,7 +109,8 @@ std::set<int32_t> from_all_reduces(Evidence& evidence, const std::map<int32_t, E
         const Difference d = difference(ends.at(from), ends.at(to));
         if (d.n == 0) continue;
         RankInfo& info = evidence.rank(to);
-        info.clock_offset = std::clamp(sat_add(base.clock_offset, clamp_ns(d.ns)), -INT64_MAX, INT64_MAX);
+        info.clock_offset =
+            std::clamp(sat_add(base.clock_offset, clamp_ns(d.ns)), -INT64_MAX, INT64_MAX);
         info.clock_uncertainty = sat_add(base.clock_uncertainty, clamp_ns(d.uncertainty));
         reached.insert(to);
         queue.push_back(to);
@@ -138,13 +145,15 @@ void share_by_host(Evidence& evidence, std::set<int32_t>& reached) {
 
 using StepEnds = std::map<int32_t, Ns>;
 
-// The median difference of step ends puts a rank without a date beside the reference; a step time is the uncertainty.
+// The median difference of step ends puts a rank without a date beside the reference; a step time
+// is the uncertainty.
 bool by_step_order(Evidence& evidence, const std::set<int32_t>& reached) {
   const StepTable& steps = evidence.steps;
   std::map<int32_t, StepEnds> ends;
   std::vector<int64_t> durations;
   bool any_relative = false;
-  for (const auto& [rank, info] : evidence.ranks) any_relative |= info.relative_time && !reached.contains(rank);
+  for (const auto& [rank, info] : evidence.ranks)
+    any_relative |= info.relative_time && !reached.contains(rank);
   if (!any_relative) return false;
   for (size_t i = 0; i < steps.size(); ++i) {
     if (steps.start[i] == kNoTime || steps.duration[i] < 0) continue;

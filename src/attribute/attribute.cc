@@ -37,7 +37,9 @@ Attribution attribute(const Evidence& evidence) {
   TraceSteps traces = trace_steps(evidence);
   a.what_if = replay_ops(evidence);
   StepTable ops = evidence.ops.size() > 0 ? op_steps(evidence) : StepTable{};
-  const StepTable& table = evidence.steps.size() > 0 ? evidence.steps : traces.steps.size() > 0 ? traces.steps : ops;
+  const StepTable& table = evidence.steps.size() > 0 ? evidence.steps
+                           : traces.steps.size() > 0 ? traces.steps
+                                                     : ops;
   StepGrid grid = build_grid(table, evidence);
   find_segments(evidence, grid);
   a.level = level_of(evidence, traces, grid);

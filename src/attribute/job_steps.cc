@@ -18,8 +18,9 @@ int column_class(StepKind kind) {
 
 using Key = std::pair<int32_t, int>;
 
-// Ranks that get a row. A hostile file with a new rank and a new step in every line would ask for n^2 cells: then
-// only the ranks with the most rows stay, so that memory stays in proportion to the input.
+// Ranks that get a row. A hostile file with a new rank and a new step in every line would ask for
+// n^2 cells: then only the ranks with the most rows stay, so that memory stays in proportion to the
+// input.
 std::vector<int32_t> choose_ranks(const StepTable& table, size_t columns) {
   std::map<int32_t, size_t> count;
   for (const int32_t rank : table.rank) ++count[rank];
@@ -28,7 +29,8 @@ std::vector<int32_t> choose_ranks(const StepTable& table, size_t columns) {
   const size_t cells = std::max<size_t>(size_t{1} << 20, 16 * table.size());
   const size_t most = std::max<size_t>(1, cells / std::max<size_t>(1, columns));
   if (order.size() > most) {
-    std::stable_sort(order.begin(), order.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+    std::stable_sort(order.begin(), order.end(),
+                     [](const auto& a, const auto& b) { return a.first > b.first; });
     order.resize(most);
   }
   std::vector<int32_t> ranks;
@@ -40,7 +42,8 @@ std::vector<int32_t> choose_ranks(const StepTable& table, size_t columns) {
 void place_rows(const StepTable& table, StepGrid& grid) {
   std::vector<Key> keys;
   keys.reserve(table.size());
-  for (size_t i = 0; i < table.size(); ++i) keys.emplace_back(table.step[i], column_class(table.kind[i]));
+  for (size_t i = 0; i < table.size(); ++i)
+    keys.emplace_back(table.step[i], column_class(table.kind[i]));
   std::vector<Key> sorted = keys;
   std::sort(sorted.begin(), sorted.end());
   sorted.erase(std::unique(sorted.begin(), sorted.end()), sorted.end());
@@ -53,9 +56,11 @@ void place_rows(const StepTable& table, StepGrid& grid) {
   grid.steps.step.resize(columns);
   for (size_t c = 0; c < columns; ++c) grid.steps.step[c] = sorted[c].first;
   for (size_t i = 0; i < table.size() && i < kNoRow; ++i) {
-    const auto rank = std::lower_bound(grid.ranks.ranks.begin(), grid.ranks.ranks.end(), table.rank[i]);
+    const auto rank =
+        std::lower_bound(grid.ranks.ranks.begin(), grid.ranks.ranks.end(), table.rank[i]);
     if (rank == grid.ranks.ranks.end() || *rank != table.rank[i]) continue;
-    const auto c = static_cast<size_t>(std::lower_bound(sorted.begin(), sorted.end(), keys[i]) - sorted.begin());
+    const auto c = static_cast<size_t>(std::lower_bound(sorted.begin(), sorted.end(), keys[i]) -
+                                       sorted.begin());
     const auto r = static_cast<size_t>(rank - grid.ranks.ranks.begin());
     grid.row[r * columns + c] = static_cast<uint32_t>(i);
     if (table.kind[i] != StepKind::train) grid.kind[c] = table.kind[i];
@@ -86,8 +91,10 @@ void fill_matrices(const StepTable& table, StepGrid& grid) {
   }
 }
 
-// Phases of the critical rank, fitted into the step time: a sum above it (a damaged record) is scaled down.
-std::array<Ns, kPhases> critical_ledger(const StepTable& table, uint32_t row, Ns collective, Ns time) {
+// Phases of the critical rank, fitted into the step time: a sum above it (a damaged record) is
+// scaled down.
+std::array<Ns, kPhases> critical_ledger(const StepTable& table, uint32_t row, Ns collective,
+                                        Ns time) {
   std::array<Ns, kPhases> ledger{};
   __int128 sum = 0;
   for (size_t p = 0; p < kPhases; ++p) {
@@ -117,10 +124,12 @@ void fill_column(const StepTable& table, const Evidence& evidence, size_t c, Ste
       if (table.duration[row] > time || present == 1) slowest = r;
       time = table.duration[row];
     }
-    if (const Ns mine = grid.ranks.own_time[r * grid.columns() + c]; mine > own) own = mine, critical = r;
+    if (const Ns mine = grid.ranks.own_time[r * grid.columns() + c]; mine > own)
+      own = mine, critical = r;
     if (table.start[row] != kNoTime) {
       const auto info = evidence.ranks.find(table.rank[row]);
-      const Ns at = sat_add(table.start[row], info == evidence.ranks.end() ? 0 : info->second.clock_offset);
+      const Ns at =
+          sat_add(table.start[row], info == evidence.ranks.end() ? 0 : info->second.clock_offset);
       start = start == kNoTime ? at : std::min(start, at);
     }
   }
@@ -134,8 +143,10 @@ void fill_column(const StepTable& table, const Evidence& evidence, size_t c, Ste
   Ns collective = kNoDuration;
   if (const Ns wait = grid.wait.empty() ? kNoDuration : grid.wait[critical * grid.columns() + c];
       wait >= 0 && row != kNoRow)
-    if (const Ns whole = table.phase(row, Phase::collective); whole >= 0) collective = whole - std::min(whole, wait);
-  const auto ledger = row == kNoRow ? std::array<Ns, kPhases>{} : critical_ledger(table, row, collective, time);
+    if (const Ns whole = table.phase(row, Phase::collective); whole >= 0)
+      collective = whole - std::min(whole, wait);
+  const auto ledger =
+      row == kNoRow ? std::array<Ns, kPhases>{} : critical_ledger(table, row, collective, time);
   for (size_t p = 0; p < kPhases; ++p) grid.steps.ledger[p][c] = ledger[p];
 }
 

@@ -31,7 +31,8 @@ double mean_seconds(const JobSteps& steps, const std::vector<size_t>& columns) {
   return columns.empty() ? kNaN : sum / static_cast<double>(columns.size()) / kSecond;
 }
 
-std::vector<LedgerRow> ledger_rows(const StepGrid& grid, const Window& current, const Window& baseline) {
+std::vector<LedgerRow> ledger_rows(const StepGrid& grid, const Window& current,
+                                   const Window& baseline) {
   const JobSteps& steps = grid.steps;
   const auto now = columns_of(steps, current), past = columns_of(steps, baseline);
   std::vector<LedgerRow> rows;
@@ -43,14 +44,16 @@ std::vector<LedgerRow> ledger_rows(const StepGrid& grid, const Window& current, 
     row.seconds = phase_mean(steps, row.phase, now);
     row.share = step_s > 0 ? row.seconds / step_s : 0;
     if (!past.empty()) row.before = phase_mean(steps, row.phase, past);
-    if (row.seconds > 0 || row.before.value_or(0) > 0 || row.phase == Phase::unexplained) rows.push_back(row);
+    if (row.seconds > 0 || row.before.value_or(0) > 0 || row.phase == Phase::unexplained)
+      rows.push_back(row);
   }
   std::stable_sort(rows.begin(), rows.end(),
                    [](const LedgerRow& a, const LedgerRow& b) { return a.seconds > b.seconds; });
   return rows;
 }
 
-CollectiveSplit collective_split(const StepGrid& grid, const StepTable& table, const Window& window) {
+CollectiveSplit collective_split(const StepGrid& grid, const StepTable& table,
+                                 const Window& window) {
   CollectiveSplit split;
   if (!grid.has_wait) return split;
   double wait = 0, transfer = 0;
@@ -78,7 +81,8 @@ double compute_fraction(const StepGrid& grid, const StepTable& table, const Wind
       if (row == kNoRow) continue;
       bool known = false;
       for (const Phase p : {Phase::forward, Phase::backward, Phase::optimizer})
-        if (const Ns v = table.phase(row, p); v >= 0) known = true, compute += static_cast<double>(v);
+        if (const Ns v = table.phase(row, p); v >= 0)
+          known = true, compute += static_cast<double>(v);
       if (known) whole += static_cast<double>(table.duration[row]);
     }
   return whole > 0 ? std::min(1.0, compute / whole) : kNaN;

@@ -11,7 +11,8 @@
 namespace firstwait {
 namespace {
 
-// What is normal beyond the start: median and band of the steps behind the longest start-up allowed for.
+// What is normal beyond the start: median and band of the steps behind the longest start-up allowed
+// for.
 struct Band {
   double median = kNaN, width = kNaN;
   bool holds(double x) const { return std::abs(x - median) <= width; }
@@ -20,7 +21,8 @@ struct Band {
 Band band_of(const JobSteps& steps, size_t from, size_t to) {
   std::vector<double> values;
   for (size_t c = from; c < to; ++c)
-    if (steps.segment[c] == SegmentKind::steady) values.push_back(static_cast<double>(steps.time[c]));
+    if (steps.segment[c] == SegmentKind::steady)
+      values.push_back(static_cast<double>(steps.time[c]));
   const Robust r = robust(values);
   Band band;
   band.median = r.median;
@@ -29,9 +31,10 @@ Band band_of(const JobSteps& steps, size_t from, size_t to) {
   return band;
 }
 
-// Marks the steps from `first` on until `settled` steps in a row lie in the band. At most `limit` steps: a job that
-// is slow for longer than that is slow, not warming up.
-void mark_until_settled(JobSteps& steps, size_t first, size_t limit, size_t settled, SegmentKind kind) {
+// Marks the steps from `first` on until `settled` steps in a row lie in the band. At most `limit`
+// steps: a job that is slow for longer than that is slow, not warming up.
+void mark_until_settled(JobSteps& steps, size_t first, size_t limit, size_t settled,
+                        SegmentKind kind) {
   const size_t end = std::min(steps.size(), first + limit);
   // Compared with the steps right behind: far ones may lie behind a change.
   const Band band = band_of(steps, end, std::min(steps.size(), end + std::max<size_t>(3, limit)));
@@ -53,7 +56,9 @@ void mark_until_settled(JobSteps& steps, size_t first, size_t limit, size_t sett
 
 void mark_kinds(StepGrid& grid) {
   JobSteps& steps = grid.steps;
-  const auto mostly = [&steps](size_t c, Phase p) { return steps.ledger[index(p)][c] > steps.time[c] / 2; };
+  const auto mostly = [&steps](size_t c, Phase p) {
+    return steps.ledger[index(p)][c] > steps.time[c] / 2;
+  };
   for (size_t c = 0; c < steps.size(); ++c) {
     if (grid.kind[c] == StepKind::evaluation || mostly(c, Phase::evaluation))
       steps.segment[c] = SegmentKind::evaluation;
@@ -79,8 +84,8 @@ size_t column_at(const JobSteps& steps, Ns time) {
   return lo == 0 ? SIZE_MAX : lo - 1;
 }
 
-// The step in which an evaluation or a save lies, if it lies mostly in one: then that step's time holds it. An
-// asynchronous save that runs beside many steps marks none of them.
+// The step in which an evaluation or a save lies, if it lies mostly in one: then that step's time
+// holds it. An asynchronous save that runs beside many steps marks none of them.
 void mark_events(const Evidence& evidence, JobSteps& steps) {
   if (std::find(steps.start.begin(), steps.start.end(), kNoTime) != steps.start.end()) return;
   for (const Event& event : evidence.events) {
@@ -98,9 +103,9 @@ void mark_events(const Evidence& evidence, JobSteps& steps) {
   }
 }
 
-// The step behind an evaluation or a save refills caches and queues, and where times are taken without waiting for the
-// device it also pays for what was enqueued before: it belongs to the interruption, and so do the next ones until three
-// in a row are as usual.
+// The step behind an evaluation or a save refills caches and queues, and where times are taken
+// without waiting for the device it also pays for what was enqueued before: it belongs to the
+// interruption, and so do the next ones until three in a row are as usual.
 void mark_after(JobSteps& steps) {
   constexpr size_t kLongest = 5;
   std::vector<std::pair<size_t, SegmentKind>> ends;
@@ -123,7 +128,8 @@ void mark_events_by_step(const Evidence& evidence, JobSteps& steps) {
     if (!evaluation && !checkpoint) continue;
     const auto number = parse_int(event.attribute("step"));
     if (!number || *number < INT32_MIN || *number > INT32_MAX) continue;
-    const auto at = std::upper_bound(steps.step.begin(), steps.step.end(), static_cast<int32_t>(*number));
+    const auto at =
+        std::upper_bound(steps.step.begin(), steps.step.end(), static_cast<int32_t>(*number));
     const auto c = static_cast<size_t>(at - steps.step.begin());  // the step that follows
     if (c < steps.size() && steps.segment[c] == SegmentKind::steady)
       steps.segment[c] = evaluation ? SegmentKind::evaluation : SegmentKind::checkpoint;
@@ -145,7 +151,8 @@ void mark_first_epoch(StepGrid& grid) {
   later.resize(std::min(later.size(), std::max<size_t>(2, in_first.size())));
   if (median(in_first) < kMinimumEffect * median(later)) return;
   for (size_t c = 0; c < steps.size(); ++c)
-    if (grid.epoch[c] == first && steps.segment[c] == SegmentKind::steady) steps.segment[c] = SegmentKind::first_epoch;
+    if (grid.epoch[c] == first && steps.segment[c] == SegmentKind::steady)
+      steps.segment[c] = SegmentKind::first_epoch;
 }
 
 void mark_restarts(const Evidence& evidence, JobSteps& steps) {
@@ -153,14 +160,16 @@ void mark_restarts(const Evidence& evidence, JobSteps& steps) {
     if (event.kind != "restart") continue;
     size_t c = SIZE_MAX;
     if (const auto number = parse_int(event.attribute("step")); number) {
-      c = static_cast<size_t>(std::lower_bound(steps.step.begin(), steps.step.end(), *number) - steps.step.begin());
+      c = static_cast<size_t>(std::lower_bound(steps.step.begin(), steps.step.end(), *number) -
+                              steps.step.begin());
     } else if (event.start != kNoTime && !steps.start.empty() && steps.start.front() != kNoTime) {
       c = column_at(steps, event.start);
       c = c == SIZE_MAX ? SIZE_MAX : c + 1;
     }
     if (c == 0 || c >= steps.size() || steps.segment[c] != SegmentKind::steady) continue;
     steps.segment[c] = SegmentKind::restart;
-    mark_until_settled(steps, c + 1, std::max<size_t>(1, steps.size() / 20), 3, SegmentKind::restart);
+    mark_until_settled(steps, c + 1, std::max<size_t>(1, steps.size() / 20), 3,
+                       SegmentKind::restart);
   }
 }
 
@@ -175,7 +184,8 @@ void find_segments(const Evidence& evidence, StepGrid& grid) {
   mark_after(steps);
   mark_first_epoch(grid);
   mark_restarts(evidence, steps);
-  // A tenth of the record at most. With few steps (epochs, evaluation blocks) that is the first one only.
+  // A tenth of the record at most. With few steps (epochs, evaluation blocks) that is the first one
+  // only.
   const size_t n = steps.size();
   if (n >= 4) mark_until_settled(steps, 0, std::max<size_t>(1, n / 10), 3, SegmentKind::warmup);
 }

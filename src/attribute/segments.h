@@ -1,4 +1,5 @@
-// Steps that may not serve as a baseline: start-up, compile, first epoch, evaluation, checkpoint, restart.
+// Steps that may not serve as a baseline: start-up, compile, first epoch, evaluation, checkpoint,
+// restart.
 #pragma once
 #include "attribute/job_steps.h"
 

@@ -4,8 +4,8 @@
 
 namespace firstwait {
 
-// A job counts as slowed down from 1.1 times its ideal time on: "Understanding Stragglers in Large Model Training Using
-// What-if Analysis" (arXiv 2505.05713) calls jobs with S >= 1.1 straggling.
+// A job counts as slowed down from 1.1 times its ideal time on: "Understanding Stragglers in Large
+// Model Training Using What-if Analysis" (arXiv 2505.05713) calls jobs with S >= 1.1 straggling.
 inline constexpr double kMinimumEffect = 1.1;
 // Chance of any false alarm in one series, after correction for everything that was tried.
 inline constexpr double kAlpha = 1e-3;

@@ -1,4 +1,5 @@
-// Integer arithmetic on times that stops at the ends of the range instead of overflowing (hostile input).
+// Integer arithmetic on times that stops at the ends of the range instead of overflowing (hostile
+// input).
 #pragma once
 #include <cstdint>
 

@@ -30,7 +30,8 @@ double log_choose(int64_t n, int64_t k) {
 }
 
 // Number of pairs out of order, by merge sort; equal values count as in order.
-uint64_t inversions(std::vector<double>& values, std::vector<double>& scratch, size_t lo, size_t hi) {
+uint64_t inversions(std::vector<double>& values, std::vector<double>& scratch, size_t lo,
+                    size_t hi) {
   if (hi - lo < 2) return 0;
   const size_t mid = lo + (hi - lo) / 2;
   uint64_t count = inversions(values, scratch, lo, mid) + inversions(values, scratch, mid, hi);
@@ -43,7 +44,8 @@ uint64_t inversions(std::vector<double>& values, std::vector<double>& scratch, s
       count += mid - i;
     }
   }
-  std::copy(scratch.begin() + static_cast<ptrdiff_t>(lo), scratch.begin() + static_cast<ptrdiff_t>(hi),
+  std::copy(scratch.begin() + static_cast<ptrdiff_t>(lo),
+            scratch.begin() + static_cast<ptrdiff_t>(hi),
             values.begin() + static_cast<ptrdiff_t>(lo));
   return count;
 }
@@ -135,14 +137,16 @@ Robust robust(const std::vector<double>& values) {
 }
 
 Trend theil_sen(const std::vector<double>& x, const std::vector<double>& y) {
-  constexpr size_t kMostPoints = 400;  // 80,000 pairs; the slope's error is then that of the bins' medians
+  constexpr size_t kMostPoints =
+      400;  // 80,000 pairs; the slope's error is then that of the bins' medians
   std::vector<double> px, py;
   const size_t n = std::min(x.size(), y.size());
   const size_t bins = std::min(n, kMostPoints);
   for (size_t b = 0; b < bins; ++b) {
     const size_t lo = b * n / bins, hi = (b + 1) * n / bins;
     const auto cut = [&](const std::vector<double>& v) {
-      return firstwait::median({v.begin() + static_cast<ptrdiff_t>(lo), v.begin() + static_cast<ptrdiff_t>(hi)});
+      return firstwait::median(
+          {v.begin() + static_cast<ptrdiff_t>(lo), v.begin() + static_cast<ptrdiff_t>(hi)});
     };
     const double mx = cut(x), my = cut(y);
     if (mx == mx && my == my) px.push_back(mx), py.push_back(my);
@@ -205,7 +209,8 @@ double binomial_tail(int64_t n, int64_t k, double p) {
   if (k <= 0) return 1;
   if (k > n || p <= 0) return 0;
   if (p >= 1) return 1;
-  return boost::math::ibeta(static_cast<double>(k), static_cast<double>(n - k + 1), p, QuietPolicy());
+  return boost::math::ibeta(static_cast<double>(k), static_cast<double>(n - k + 1), p,
+                            QuietPolicy());
 }
 
 double hypergeometric_tail(int64_t population, int64_t marked, int64_t draws, int64_t k) {
@@ -232,11 +237,13 @@ double chi_squared_tail(double x, double freedom) {
 double f_tail(double f, double freedom1, double freedom2) {
   if (!(f > 0) || !(freedom1 > 0) || !(freedom2 > 0)) return 1;
   if (std::isinf(f)) return 0;
-  return boost::math::ibeta(freedom2 / 2, freedom1 / 2, freedom2 / (freedom2 + freedom1 * f), QuietPolicy());
+  return boost::math::ibeta(freedom2 / 2, freedom1 / 2, freedom2 / (freedom2 + freedom1 * f),
+                            QuietPolicy());
 }
 
-std::pair<double, double> bootstrap_ratio(const std::vector<double>& first, const std::vector<double>& second,
-                                          size_t repetitions, uint64_t seed) {
+std::pair<double, double> bootstrap_ratio(const std::vector<double>& first,
+                                          const std::vector<double>& second, size_t repetitions,
+                                          uint64_t seed) {
   const auto thin = [](const std::vector<double>& values) {
     constexpr size_t kMost = 2000;
     std::vector<double> v = values;
@@ -267,7 +274,8 @@ std::vector<double> running_median(const std::vector<double>& values, size_t wid
   const size_t half = width / 2;
   for (size_t i = 0; i < values.size(); ++i) {
     const size_t lo = i > half ? i - half : 0, hi = std::min(values.size(), i + half + 1);
-    out[i] = firstwait::median({values.begin() + static_cast<ptrdiff_t>(lo), values.begin() + static_cast<ptrdiff_t>(hi)});
+    out[i] = firstwait::median(
+        {values.begin() + static_cast<ptrdiff_t>(lo), values.begin() + static_cast<ptrdiff_t>(hi)});
   }
   return out;
 }

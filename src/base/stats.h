@@ -1,5 +1,6 @@
-// Robust statistics over plain vectors. NaN values are ignored where a sample is taken; an empty sample gives NaN.
-// Nothing here draws from an unseeded generator: the same input gives the same answer.
+// Robust statistics over plain vectors. NaN values are ignored where a sample is taken; an empty
+// sample gives NaN. Nothing here draws from an unseeded generator: the same input gives the same
+// answer.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -9,15 +10,16 @@
 
 namespace firstwait {
 
-// The middle value (mean of the two middle ones). Linear time; `values` is a copy that gets reordered.
+// The middle value (mean of the two middle ones). Linear time; `values` is a copy that gets
+// reordered.
 double median(std::vector<double> values);
 int64_t median_int(std::vector<int64_t> values);  // the lower middle value, exact; 0 when empty
 // Linear interpolation between order statistics (R type 7), q in 0..1.
 double quantile(std::vector<double> values, double q);
 double mean(std::span<const double> values);
 
-// Location and scale that half of the sample cannot move. scale = max(1.4826 MAD, 1 % of |median|): below
-// one per cent of the median, differences are rounding and jitter, whatever the MAD says.
+// Location and scale that half of the sample cannot move. scale = max(1.4826 MAD, 1 % of |median|):
+// below one per cent of the median, differences are rounding and jitter, whatever the MAD says.
 struct Robust {
   double median = 0, scale = 0;
   size_t n = 0;
@@ -25,17 +27,19 @@ struct Robust {
 };
 Robust robust(const std::vector<double>& values);
 
-// Median slope over all pairs (Theil-Sen); above 1000 points, over a fixed spread of pairs of bin medians.
+// Median slope over all pairs (Theil-Sen); above 1000 points, over a fixed spread of pairs of bin
+// medians.
 struct Trend {
   double slope = 0, intercept = 0;
 };
 Trend theil_sen(const std::vector<double>& x, const std::vector<double>& y);
 
-// Two-sided p-value that a series in order has no monotone trend (Mann-Kendall, tie-corrected). O(n log n).
+// Two-sided p-value that a series in order has no monotone trend (Mann-Kendall, tie-corrected). O(n
+// log n).
 double mann_kendall_p(const std::vector<double>& y);
 
-// Two-sided Wilcoxon-Mann-Whitney p-value: exact when C(n+m, n) is at most 200,000 and there are no ties,
-// otherwise the normal approximation with ties and continuity corrected.
+// Two-sided Wilcoxon-Mann-Whitney p-value: exact when C(n+m, n) is at most 200,000 and there are no
+// ties, otherwise the normal approximation with ties and continuity corrected.
 double rank_sum_p(const std::vector<double>& a, const std::vector<double>& b);
 
 // P(X >= k) for X ~ Binomial(n, p).
@@ -49,10 +53,11 @@ double chi_squared_tail(double x, double freedom);
 // P(F >= f).
 double f_tail(double f, double freedom1, double freedom2);
 
-// 95 % bootstrap interval of median(b) / median(a): percentile method, fixed seed. Samples above 2000 values are
-// thinned evenly. {NaN, NaN} when either has fewer than two values.
-std::pair<double, double> bootstrap_ratio(const std::vector<double>& a, const std::vector<double>& b,
-                                          size_t repetitions = 500, uint64_t seed = 0x5eed);
+// 95 % bootstrap interval of median(b) / median(a): percentile method, fixed seed. Samples above
+// 2000 values are thinned evenly. {NaN, NaN} when either has fewer than two values.
+std::pair<double, double> bootstrap_ratio(const std::vector<double>& a,
+                                          const std::vector<double>& b, size_t repetitions = 500,
+                                          uint64_t seed = 0x5eed);
 
 // Median over a centred window of `width` (odd) values; shorter at the ends. O(n width).
 std::vector<double> running_median(const std::vector<double>& values, size_t width);

@@ -52,9 +52,9 @@ TEST(Stats, MannKendallKnowsATrendFromNoise) {
 }
 
 TEST(Stats, RankSumIsExactForSmallSamples) {
-  EXPECT_NEAR(rank_sum_p({1, 2, 3}, {4, 5}), 0.2, 1e-12);             // 2 / C(5,2)
+  EXPECT_NEAR(rank_sum_p({1, 2, 3}, {4, 5}), 0.2, 1e-12);  // 2 / C(5,2)
   EXPECT_NEAR(rank_sum_p({1, 2, 3, 4}, {5, 6, 7, 8}), 2.0 / 70, 1e-12);
-  EXPECT_NEAR(rank_sum_p({1, 3, 5}, {2, 4, 6}), 0.7, 1e-12);          // U = 3, tabulated
+  EXPECT_NEAR(rank_sum_p({1, 3, 5}, {2, 4, 6}), 0.7, 1e-12);  // U = 3, tabulated
   EXPECT_EQ(rank_sum_p({1, 1, 1}, {1, 1}), 1);
 }
 
@@ -84,7 +84,8 @@ TEST(Stats, BootstrapIntervalHoldsTheRatioAndIsTheSameEachTime) {
 }
 
 TEST(Stats, RunningMedianRemovesASpikeAndKeepsAnEdge) {
-  EXPECT_EQ(running_median({1, 1, 9, 1, 1, 5, 5, 5}, 3), (std::vector<double>{1, 1, 1, 1, 1, 5, 5, 5}));
+  EXPECT_EQ(running_median({1, 1, 9, 1, 1, 5, 5, 5}, 3),
+            (std::vector<double>{1, 1, 1, 1, 1, 5, 5, 5}));
 }
 
 }  // namespace
