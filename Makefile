@@ -1,0 +1,39 @@
+# Thin names for the CMake presets and the scripts in tools/. Two of them do all the set-up on a fresh Debian 12, as
+# root or with sudo: `make demo` and `make test`.
+.PHONY: build deps demo test lint bench fuzz clean
+.DEFAULT_GOAL := build
+FUZZ_SECONDS ?= 600
+
+deps:
+	tools/deps.sh build
+
+build: deps
+	cmake --preset release
+	cmake --build --preset release
+
+demo: build
+	demo/run.sh
+
+# Unit tests under AddressSanitizer and UBSan, the program as a user runs it, ten seconds of fuzzing an importer.
+test:
+	tools/deps.sh test
+	tools/test.sh
+
+lint:
+	tools/deps.sh test
+	tools/lint.sh
+
+bench:
+	tools/deps.sh bench
+	cmake --preset bench
+	cmake --build --preset bench
+	tools/bench.sh
+
+fuzz:
+	tools/deps.sh test
+	cmake --preset fuzz
+	cmake --build --preset fuzz
+	tools/fuzz.sh $(FUZZ_SECONDS)
+
+clean:
+	rm -rf build

@@ -1,0 +1,77 @@
+#include "explain/compare.h"
+
+#include <gtest/gtest.h>
+
+namespace firstwait {
+namespace {
+
+Report run_of(const std::vector<double>& steps, double input_share) {
+  Report r;
+  auto& a = r.attribution;
+  a.level = EvidenceLevel::phases;
+  for (size_t i = 0; i < steps.size(); ++i) {
+    const auto ns = static_cast<Ns>(steps[i] * 1e9);
+    a.steps.step.push_back(static_cast<int32_t>(i));
+    a.steps.start.push_back(kNoTime);
+    a.steps.time.push_back(ns);
+    a.steps.critical_rank.push_back(-1);
+    a.steps.segment.push_back(SegmentKind::steady);
+    a.steps.outlier.push_back(0);
+    for (auto& column : a.steps.ledger) column.push_back(0);
+    const auto wait = static_cast<Ns>(static_cast<double>(ns) * input_share);
+    a.steps.ledger[index(Phase::input_wait)].back() = wait;
+    a.steps.ledger[index(Phase::forward)].back() = ns - wait;
+  }
+  return r;
+}
+
+TEST(Compare, TellsMeanMedianIntervalAndThePhaseThatChanged) {
+  const Evidence none;
+  const Report before = run_of({0.17, 0.18, 0.17, 0.175, 0.17, 0.18}, 0.4);
+  const Report after = run_of({0.12, 0.12, 0.12, 0.125, 0.12, 0.18}, 0.02);
+  const auto c = compare({"a", none, before}, {"b", none, after});
+  EXPECT_NEAR(c.speedup_mean, (0.17 * 3 + 0.175 + 0.36) / (0.12 * 4 + 0.125 + 0.18), 1e-9);
+  EXPECT_NEAR(c.speedup_median, 0.1725 / 0.12, 1e-9);
+  EXPECT_LT(c.speedup_ci.lo, c.speedup_mean);
+  EXPECT_GT(c.speedup_ci.hi, c.speedup_mean);
+  ASSERT_TRUE(c.distinguishable.has_value());
+  EXPECT_TRUE(*c.distinguishable);
+  EXPECT_EQ(c.phases.front().phase, Phase::input_wait);
+}
+
+TEST(Compare, EqualSamplesAreNotDistinguishable) {
+  const Evidence none;
+  const Report r = run_of({0.1, 0.11, 0.12, 0.1, 0.11}, 0.1);
+  const auto c = compare({"a", none, r}, {"b", none, r});
+  ASSERT_TRUE(c.distinguishable.has_value());
+  EXPECT_FALSE(*c.distinguishable);
+}
+
+TEST(Compare, TooFewStepsLeaveTheAnswerOpen) {
+  const Evidence none;
+  const Report before = run_of({0.2, 0.2}, 0.1), after = run_of({0.1, 0.1}, 0.1);
+  EXPECT_FALSE(compare({"a", none, before}, {"b", none, after}).distinguishable.has_value());
+}
+
+TEST(Compare, NothingToCompareIsSaid) {
+  const Evidence none;
+  const Report empty;
+  const auto c = compare({"a", none, empty}, {"b", none, empty});
+  EXPECT_NE(c.headline.find("Cannot compare"), std::string::npos);
+  EXPECT_TRUE(std::isnan(c.speedup_mean));
+}
+
+TEST(Compare, NamesSettingsThatDiffer) {
+  Evidence before, after;
+  before.settings.push_back({"rank/0", "loader.num_workers", "0", "", kNoTime});
+  after.settings.push_back({"rank/0", "loader.num_workers", "4", "", kNoTime});
+  after.settings.push_back({"rank/0", "loader.pin_memory", "true", "", kNoTime});
+  const Report r = run_of({0.1, 0.1}, 0.1);
+  const auto c = compare({"a", before, r}, {"b", after, r});
+  ASSERT_EQ(c.settings.size(), 2u);
+  EXPECT_EQ(c.settings[0].before, "0");
+  EXPECT_EQ(c.settings[1].before, "");
+}
+
+}  // namespace
+}  // namespace firstwait

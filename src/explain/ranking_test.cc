@@ -1,0 +1,132 @@
+#include "explain/ranking.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "explain/view_builder.h"
+
+namespace firstwait {
+namespace {
+
+constexpr Phase kInput[] = {Phase::input_wait};
+constexpr Phase kCollective[] = {Phase::collective};
+
+Hypothesis hypothesis(std::string_view id, std::span<const Phase> phases) {
+  return {.id = id, .claim = id, .decides = "", .accounts_for = phases, .needs = {}, .thresholds = {},
+          .checklist_step = 1, .prior = 0, .test = nullptr};
+}
+
+Tested supported(const Hypothesis& h, double llr, std::vector<std::string> where = {}) {
+  Tested t;
+  t.hypothesis = &h;
+  t.verdict.outcome = Outcome::supported;
+  t.verdict.llr = llr;
+  t.verdict.where = std::move(where);
+  return t;
+}
+
+ViewBuilder slow_input() {
+  ViewBuilder b;
+  b.phase(Phase::input_wait, 0.4, 0.01).phase(Phase::collective, 0.1, 0.01).phase(Phase::forward, 0.1, 0.1);
+  return b;
+}
+
+TEST(Ranking, ALoneCauseCompetesWithUnknown) {
+  const auto b = slow_input();
+  const Hypothesis h = hypothesis("input.cpu_saturated", kInput);
+  std::vector<Tested> tested = {supported(h, 3)};
+  rank(b.view(), 0, tested);
+  EXPECT_NEAR(tested[0].confidence, std::exp(3) / (1 + std::exp(3)), 1e-12);
+  EXPECT_EQ(tested[0].cell, Phase::input_wait);
+}
+
+TEST(Ranking, RivalsForOnePhaseShareTheirConfidence) {
+  const auto b = slow_input();
+  const Hypothesis x = hypothesis("input.cpu_saturated", kInput), y = hypothesis("storage.metadata", kInput);
+  std::vector<Tested> tested = {supported(x, 3), supported(y, 3)};
+  rank(b.view(), 0, tested);
+  EXPECT_LT(tested[0].confidence, 0.5);
+  EXPECT_DOUBLE_EQ(tested[0].confidence, tested[1].confidence);
+}
+
+TEST(Ranking, CausesOfDifferentPhasesDoNotCompete) {
+  const auto b = slow_input();
+  const Hypothesis x = hypothesis("input.cpu_saturated", kInput), y = hypothesis("network.congestion", kCollective);
+  std::vector<Tested> tested = {supported(x, 3), supported(y, 3)};
+  rank(b.view(), 0, tested);
+  EXPECT_GT(tested[0].confidence, 0.9);
+  EXPECT_GT(tested[1].confidence, 0.9);
+}
+
+TEST(Ranking, AStragglerBecomesALinkOfTheCauseAtItsPlace) {
+  const auto b = slow_input();
+  const Hypothesis straggler = hypothesis("sync.straggler", kCollective);
+  const Hypothesis hot = hypothesis("gpu.thermal_throttle", kCollective);
+  std::vector<Tested> tested = {supported(straggler, 4, {"rank/3"}), supported(hot, 3, {"gpu/a:0", "rank/3"})};
+  rank(b.view(), 0, tested);
+  EXPECT_EQ(tested[0].deeper, &hot);
+  EXPECT_GT(tested[1].confidence, 0.9);
+}
+
+TEST(Ranking, AStragglerElsewhereStaysItsOwnFinding) {
+  const auto b = slow_input();
+  const Hypothesis straggler = hypothesis("sync.straggler", kCollective);
+  const Hypothesis hot = hypothesis("gpu.thermal_throttle", kCollective);
+  std::vector<Tested> tested = {supported(straggler, 4, {"rank/3"}), supported(hot, 3, {"rank/5"})};
+  rank(b.view(), 0, tested);
+  EXPECT_EQ(tested[0].deeper, nullptr);
+}
+
+TEST(Ranking, LostDataMakesEveryCauseLessSure) {
+  constexpr HealthCounter kLost{"lost", Severity::data_loss, "copy again"};
+  Health health;
+  EXPECT_EQ(doubt_from_health(health), 0);
+  health.add("a", kLost);
+  EXPECT_EQ(doubt_from_health(health), 0.5);
+  for (const char* source : {"b", "c", "d", "e"}) health.add(source, kLost);
+  EXPECT_EQ(doubt_from_health(health), 1.5);
+  const auto b = slow_input();
+  const Hypothesis h = hypothesis("input.cpu_saturated", kInput);
+  std::vector<Tested> sure = {supported(h, 3)}, unsure = {supported(h, 3)};
+  rank(b.view(), 0, sure);
+  rank(b.view(), 1.5, unsure);
+  EXPECT_LT(unsure[0].confidence, sure[0].confidence);
+}
+
+TEST(Ranking, ConfidenceNeverReachesOne) {
+  const auto b = slow_input();
+  const Hypothesis h = hypothesis("input.cpu_saturated", kInput);
+  std::vector<Tested> tested = {supported(h, 50)};
+  rank(b.view(), 0, tested);
+  EXPECT_EQ(tested[0].confidence, kMostConfidence);
+}
+
+TEST(Registry, EveryHypothesisIsNamedLikeItsFileAndComplete) {
+  for (const auto& entry : hypotheses()) {
+    const auto& h = *entry.module;
+    std::string id(h.id);
+    const size_t dot = id.find('.');
+    ASSERT_NE(dot, std::string::npos) << id;
+    id[dot] = '_';
+    EXPECT_EQ(id, entry.file);
+    EXPECT_FALSE(h.claim.empty()) << h.id;
+    EXPECT_FALSE(h.decides.empty()) << h.id;
+    EXPECT_FALSE(h.needs.empty()) << h.id;
+    EXPECT_GE(h.checklist_step, 1) << h.id;
+    EXPECT_LE(h.checklist_step, 7) << h.id;
+    for (const auto& t : h.thresholds) EXPECT_FALSE(t.source.empty()) << h.id << " " << t.name;
+  }
+}
+
+TEST(Registry, NothingIsSupportedFromNothing) {
+  const Evidence evidence;
+  const Attribution attribution;
+  for (const auto& t : test_all({evidence, attribution})) {
+    EXPECT_EQ(t.verdict.outcome, Outcome::untested) << t.hypothesis->id;
+    EXPECT_FALSE(t.verdict.needs.empty()) << t.hypothesis->id;
+  }
+}
+
+}  // namespace
+}  // namespace firstwait
