@@ -1,4 +1,5 @@
-// An importer: a constant descriptor, a sniff and a reader that is fed chunks. One file each in importers/.
+// An importer: a constant descriptor, a sniff and a reader that is fed chunks. One file each in
+// importers/.
 #pragma once
 #include <functional>
 #include <memory>
@@ -15,7 +16,8 @@ namespace firstwait {
 // What the user said that importers may need.
 struct ImportOptions {
   std::string log_pattern;  // regular expression with named groups for training_log; empty: none
-  // Called now and then, on the caller's thread: the input being read and the bytes of it read so far.
+  // Called now and then, on the caller's thread: the input being read and the bytes of it read so
+  // far.
   std::function<void(std::string_view path, uint64_t bytes)> progress = {};
 };
 
@@ -27,10 +29,11 @@ struct Sniff {
 };
 
 struct ImportContext {
-  std::string path;          // as the user gave it; used as the source name in health entries
+  std::string path;  // as the user gave it; used as the source name in health entries
   const ImportOptions& options;
   Evidence& out;
-  std::string file = {};  // where the bytes lie on disk (needs_file importers open this); `path` may be in an archive
+  std::string file = {};  // where the bytes lie on disk (needs_file importers open this); `path`
+                          // may be in an archive
   void count(const HealthCounter& counter, uint64_t n = 1, std::string_view place = {}) const {
     out.health.add(path, counter, n, place);
   }
@@ -48,9 +51,9 @@ class Reader {
 };
 
 struct Importer {
-  std::string_view name;      // "chrome_trace"
-  std::string_view summary;   // one line for `firstwait list importers`
-  std::string_view formats;   // what files it takes, for the documentation
+  std::string_view name;     // "chrome_trace"
+  std::string_view summary;  // one line for `firstwait list importers`
+  std::string_view formats;  // what files it takes, for the documentation
   std::span<const HealthCounter> health;
   // 0: not mine; 100: certainly mine. The highest wins, ties go to the alphabetically first.
   int (*sniff)(const Sniff&);
@@ -60,8 +63,8 @@ struct Importer {
 
 std::span<const Registered<Importer>> importers();
 
-// A reader for line-oriented text: collects lines across chunk borders. Lines longer than `max_line` are
-// dropped and counted.
+// A reader for line-oriented text: collects lines across chunk borders. Lines longer than
+// `max_line` are dropped and counted.
 class LineReader : public Reader {
  public:
   void feed(std::string_view chunk) final;
@@ -80,7 +83,8 @@ class LineReader : public Reader {
   uint64_t number_ = 0;
 };
 
-// A reader for small documents that are parsed as a whole (YAML, XML, JSON). Input beyond `limit` bytes is refused.
+// A reader for small documents that are parsed as a whole (YAML, XML, JSON). Input beyond `limit`
+// bytes is refused.
 class WholeReader : public Reader {
  public:
   explicit WholeReader(size_t limit = size_t{256} << 20) : limit_(limit) {}

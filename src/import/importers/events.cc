@@ -1,21 +1,23 @@
 // events.jsonl of an evidence bundle (FORMATS section 1).
-#include <simdjson.h>
-
 #include "base/text.h"
 #include "import/importer.h"
+#include "import/json_fields.h"
 
 namespace firstwait {
 namespace {
 
-constexpr HealthCounter kBadLine{"bad_line", Severity::data_loss, "the line is not a JSON object; write it again"};
-constexpr HealthCounter kIncomplete{"incomplete_event", Severity::data_loss, "give every event a kind and a start"};
-constexpr HealthCounter kTooLong{"line_too_long", Severity::data_loss, "split the line: 16 MiB is the limit"};
-constexpr HealthCounter kHealth[] = {kBadLine, kIncomplete, kTooLong};
+constexpr HealthCounter kHealth[] = {
+    {"bad_line", Severity::data_loss, "the line is not a JSON object; write it again"},
+    {"incomplete_event", Severity::data_loss, "give every event a kind and a start"},
+    {"line_too_long", Severity::data_loss, "split the line: 16 MiB is the limit"}};
 
 int sniff(const Sniff& s) {
-  const std::string_view line = trim(s.head.substr(0, s.head.find('\n')));
-  if (line.empty() || line.front() != '{') return 0;
-  return contains(line, "\"kind\"") && contains(line, "\"start\"") && !contains(line, "\"rank\"") ? 90 : 0;
+  const auto keys = top_level_keys(s.head);
+  // Rows of steps have a kind and a start too.
+  return has_key(keys, "kind") && has_key(keys, "start") && !has_key(keys, "rank") &&
+                 !has_key(keys, "duration")
+             ? 90
+             : 0;
 }
 
 class EventsReader final : public LineReader {
@@ -26,40 +28,45 @@ class EventsReader final : public LineReader {
   void line(std::string_view text, uint64_t number) override {
     if (trim(text).empty()) return;
     const std::string place = "line " + std::to_string(number);
-    simdjson::dom::element object;
-    if (parser_.parse(text.data(), text.size(), true).get(object) || !object.is_object())
-      return context_.count(kHealth[0], 1, place);
+    auto object = json_.object(text);
+    if (!object) return context_.count(kHealth[0], 1, place);
     Event event;
     event.source = context_.path;
-    std::string_view value;
-    if (object["kind"].get(value) == simdjson::SUCCESS) event.kind = value;
-    if (object["entity"].get(value) == simdjson::SUCCESS) event.entity = value;
-    event.start = time(object["start"]);
-    event.end = time(object["end"]);
+    for (auto field : *object) {
+      std::string_view key;
+      JsonValue value;
+      if (field.unescaped_key().get(key) || field.value().get(value))
+        return context_.count(kHealth[0], 1, place);
+      if (key == "kind") event.kind = json_string(value).value_or("");
+      if (key == "entity") event.entity = json_string(value).value_or("");
+      if (key == "start") event.start = json_time(value);
+      if (key == "end") event.end = json_time(value);
+      if (key == "attributes") read_attributes(event, value);
+    }
+    if (!json_.clean()) return context_.count(kHealth[0], 1, place);
     if (event.kind.empty() || event.start == kNoTime) return context_.count(kHealth[1], 1, place);
-    simdjson::dom::object attributes;
-    if (object["attributes"].get(attributes) == simdjson::SUCCESS)
-      for (const auto field : attributes) {
-        std::string_view string;
-        event.attributes.emplace_back(field.key, field.value.get(string) == simdjson::SUCCESS
-                                                     ? std::string(string)
-                                                     : simdjson::minify(field.value));
-      }
     context_.out.events.push_back(std::move(event));
   }
   void end(bool) override {}
-  void too_long(uint64_t number) override { context_.count(kHealth[2], 1, "line " + std::to_string(number)); }
+  void too_long(uint64_t number) override {
+    context_.count(kHealth[2], 1, "line " + std::to_string(number));
+  }
 
  private:
-  static Ns time(simdjson::simdjson_result<simdjson::dom::element> field) {
-    simdjson::dom::element value;
-    if (field.get(value) || !(value.is_number() || value.is_string())) return kNoTime;
-    std::string_view string;
-    if (value.get(string) == simdjson::SUCCESS) return parse_iso8601_ns(string).value_or(kNoTime);
-    return parse_time_ns(simdjson::minify(value)).value_or(kNoTime);
+  static void read_attributes(Event& event, JsonValue value) {
+    simdjson::ondemand::object object;
+    if (value.get_object().get(object)) return;
+    for (auto field : object) {
+      std::string_view key;
+      JsonValue attribute;
+      if (field.unescaped_key().get(key) || field.value().get(attribute)) return;
+      std::string name(key);
+      event.attributes.emplace_back(std::move(name), json_text(attribute));
+    }
   }
+
   ImportContext context_;
-  simdjson::dom::parser parser_;
+  JsonLine json_;
 };
 
 }  // namespace
@@ -70,6 +77,8 @@ extern const Importer importer_events{
     .formats = "events.jsonl",
     .health = kHealth,
     .sniff = sniff,
-    .open = [](ImportContext c) -> std::unique_ptr<Reader> { return std::make_unique<EventsReader>(std::move(c)); }};
+    .open = [](ImportContext c) -> std::unique_ptr<Reader> {
+      return std::make_unique<EventsReader>(std::move(c));
+    }};
 
 }  // namespace firstwait
