@@ -1,7 +1,7 @@
-# firstwait_stage(<name> [EXECUTABLE <program>] [MODULES folder/Type ...] DEPENDS ...): the sources of
+# firstwait_stage(<name> [EXECUTABLE <program>] [MODULES folder/Type ...] DEPENDS ... [TEST_DEPENDS ...]): the sources of
 # src/<name> as one library, its *_test.cc as one test program, each test known to CTest by itself.
 function(firstwait_stage name)
-  cmake_parse_arguments(ARG "" "EXECUTABLE" "MODULES;DEPENDS" ${ARGN})
+  cmake_parse_arguments(ARG "" "EXECUTABLE" "MODULES;DEPENDS;TEST_DEPENDS" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${name}/*.cc)
   set(tests ${sources})
   list(FILTER tests INCLUDE REGEX "_test\\.cc$")
@@ -24,7 +24,8 @@ function(firstwait_stage name)
     include(GoogleTest)
     enable_testing()
     add_executable(${name}_tests ${tests})
-    target_link_libraries(${name}_tests PRIVATE firstwait_${name} GTest::gmock GTest::gtest_main)
+    target_link_libraries(${name}_tests PRIVATE firstwait_${name} ${ARG_TEST_DEPENDS}
+                          GTest::gmock GTest::gtest_main)
     target_compile_definitions(${name}_tests PRIVATE FIRSTWAIT_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
     gtest_discover_tests(${name}_tests TEST_PREFIX ${name}. DISCOVERY_TIMEOUT 60)
   endif()

@@ -144,6 +144,7 @@ struct WhatIf {
   struct Worker {
     int32_t dp_rank = 0, stage = 0;
     double score = kNaN;
+    int32_t rank = -1;  // as the records number it; -1 unknown
   };
   std::vector<Worker> workers;     // all, highest score first
   std::vector<Worker> top;         // those taken for worker_share

@@ -1,4 +1,5 @@
-// present: the only place with layout, words for numbers, and charts. Text, JSON and HTML say the same.
+// present: the only place with layout, words for numbers, and charts. Text, JSON and HTML say the
+// same.
 #pragma once
 #include <cstdio>
 #include <string>
@@ -18,15 +19,15 @@ struct TextOptions {
 
 std::string text_report(const Report& report, const TextOptions& options);  // 80 columns
 std::string json_report(const Report& report);                              // firstwait.report/1
-std::string html_report(const Report& report);                              // one self-contained file
+std::string html_report(const Report& report);  // one self-contained file
 
 std::string text_compare(const Comparison& comparison, const TextOptions& options);
 std::string json_compare(const Comparison& comparison);  // firstwait.compare/1
 std::string html_compare(const Comparison& comparison);
 
-// Trace Event JSON, as Perfetto and chrome://tracing load it, written as it is made. Times count from the first
-// one recorded. Where only durations of phases are known they are laid one after the other and say so.
-// A write that fails is left in ferror(out).
+// Trace Event JSON, as Perfetto and chrome://tracing load it, written as it is made. Times count
+// from the first one recorded. Where only durations of phases are known they are laid one after the
+// other and say so. A write that fails is left in ferror(out).
 void write_perfetto(const Evidence& evidence, const Attribution& attribution, std::FILE* out);
 
 }  // namespace firstwait
