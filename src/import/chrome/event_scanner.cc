@@ -1,0 +1,350 @@
+#include "import/chrome/event_scanner.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace firstwait {
+namespace {
+
+constexpr size_t kNone = JsonIndex::kNone;
+// The index of a piece stays in the first-level cache.
+constexpr size_t kPiece = 64 << 10;
+constexpr size_t kMaxEvent = 4 << 20;
+constexpr size_t kMaxTopLevel = 64 << 20;
+constexpr size_t kMaxUnwanted =
+    1 << 20;  // a top-level value larger than this is skipped as it streams by
+
+bool is_blank(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
+
+// Values that say something about the rank; others need not be kept whole.
+bool is_wanted(std::string_view key) {
+  return key == "distributedInfo" || key == "deviceProperties";
+}
+
+bool is_event_key(std::string_view text) {
+  for (const std::string_view key : {"ph\"", "name\"", "cat\"", "pid\"", "tid\"", "ts\"", "dur\"",
+                                     "id\"", "args\"", "s\"", "bp\"", "tts\""})
+    if (text.starts_with(key)) return true;
+  return false;
+}
+
+}  // namespace
+
+size_t EventScanner::skip_blank(size_t at) const {
+  const std::string_view text = index_.text();
+  while (at < text.size() && is_blank(text[at])) ++at;
+  return at;
+}
+
+void EventScanner::feed(std::string_view chunk) {
+  if (!carry_.empty()) {
+    // Only as much as the item at hand needs is copied; the rest is scanned where it lies.
+    while (!carry_.empty()) {
+      if (chunk.empty()) return;
+      const size_t old = carry_.size();
+      const size_t want = wanted_ > old ? wanted_ - old : old;
+      const size_t take = std::min(chunk.size(), std::max<size_t>(want, 256));
+      carry_.append(chunk.substr(0, take));
+      if (carry_.size() < wanted_) return;
+      const size_t used = scan(carry_, false);
+      offset_ += used;
+      if (used >= old) {
+        chunk.remove_prefix(used - old);
+        carry_.clear();
+        wanted_ = 0;
+      } else {
+        chunk.remove_prefix(take);
+        carry_.erase(0, used);
+        wanted_ = std::max<size_t>(256, 2 * carry_.size());
+      }
+    }
+  }
+  size_t piece = kPiece;
+  while (!chunk.empty()) {
+    const std::string_view text = chunk.substr(0, piece);
+    const size_t used = scan(text, false);
+    offset_ += used;
+    chunk.remove_prefix(used);
+    if (used > 0) {
+      piece = kPiece;
+    } else if (text.size() == chunk.size()) {
+      carry_.assign(chunk);
+      wanted_ = std::max<size_t>(256, 2 * carry_.size());
+      return;
+    } else {
+      piece *= 2;
+    }
+  }
+}
+
+bool EventScanner::finish() {
+  std::string rest;
+  rest.swap(carry_);
+  std::string_view left = rest;
+  while (!left.empty()) {
+    const size_t used = scan(left, true);
+    offset_ += used;
+    left.remove_prefix(used);
+    if (used == 0) break;
+  }
+  return state_ == State::done;
+}
+
+size_t EventScanner::scan(std::string_view piece, bool last) {
+  if (state_ == State::resync) {
+    const size_t at = find_event(piece, last);
+    remember_previous(piece.substr(0, at));
+    if (at > 0 || state_ == State::resync) return at;
+  }
+  index_.build(piece);
+  size_t at = 0;
+  for (;;) {
+    Step step = Step::stop;
+    switch (state_) {
+      case State::start:
+        step = scan_start(at);
+        break;
+      case State::object:
+        step = scan_object(at, last);
+        break;
+      case State::array:
+        step = scan_array(at, last);
+        break;
+      case State::skip:
+        step = scan_skip(at);
+        break;
+      case State::done:
+        at = skip_blank(at);
+        step = at < piece.size() ? Step::damaged : Step::stop;
+        break;
+      case State::resync:
+        break;
+    }
+    if (step == Step::more) continue;
+    if (step == Step::stop) return at;
+    handler_.invalid(offset_ + at);
+    state_ = State::resync;
+    at = std::min(at + 1, piece.size());
+    remember_previous(piece.substr(0, at));
+    return at;
+  }
+}
+
+void EventScanner::remember_previous(std::string_view dropped) {
+  const size_t at = dropped.find_last_not_of(" \n\r\t");
+  if (at != std::string_view::npos) previous_ = dropped[at];
+}
+
+// Sets the state to array where an event may begin, and returns that position. Otherwise what can
+// be dropped.
+size_t EventScanner::find_event(std::string_view piece, bool last) {
+  constexpr size_t kAhead = 64;  // an event begins with its first key not further away than this
+  for (size_t at = 0;; ++at) {
+    at = piece.find('{', at);
+    if (at == std::string_view::npos) return piece.size();
+    if (at + kAhead > piece.size() && !last) return at;
+    size_t before = at;
+    while (before > 0 && is_blank(piece[before - 1])) --before;
+    const char previous = before > 0 ? piece[before - 1] : previous_;
+    if (previous != ',' && previous != '[' && previous != '}') continue;
+    const std::string_view head = piece.substr(at, kAhead);
+    const size_t key = head.find_first_not_of(" \n\r\t", 1);
+    if (key == std::string_view::npos || head[key] != '"' || !is_event_key(head.substr(key + 1)))
+      continue;
+    state_ = State::array;
+    return at;
+  }
+}
+
+EventScanner::Step EventScanner::scan_start(size_t& at) {
+  const std::string_view text = index_.text();
+  if (text.substr(at).starts_with("\xef\xbb\xbf")) at += 3;
+  at = skip_blank(at);
+  if (at == text.size()) return Step::stop;
+  if (text[at] != '{' && text[at] != '[') return Step::damaged;
+  in_object_ = text[at] == '{';
+  state_ = in_object_ ? State::object : State::array;
+  ++at;
+  return Step::more;
+}
+
+size_t EventScanner::value_end(size_t at, bool last, bool& damaged) const {
+  const std::string_view text = index_.text();
+  const char c = text[at];
+  if (c == '{' || c == '[') {
+    const size_t end = index_.skip_container(at, damaged);
+    // A string that a line break cut makes everything behind it doubtful.
+    if (index_.damage() != kNone && index_.damage() >= at &&
+        (end == kNone || end > index_.damage()))
+      damaged = true;
+    return end;
+  }
+  damaged = false;
+  if (c == '"') {
+    const size_t end = index_.next_quote(at + 1);
+    return end == kNone ? kNone : end + 1;
+  }
+  size_t end = at;
+  while (end < text.size() && !is_blank(text[end]) && text[end] != ',' && text[end] != '}' &&
+         text[end] != ']')
+    ++end;
+  damaged = end == at;
+  return end == text.size() && !last ? kNone : end;
+}
+
+EventScanner::Step EventScanner::scan_object(size_t& at, bool last) {
+  const std::string_view text = index_.text();
+  size_t key = at;
+  while (key < text.size() && (is_blank(text[key]) || text[key] == ',')) ++key;
+  at = key;
+  if (key == text.size()) return Step::stop;
+  if (text[key] == '}') {
+    ++at;
+    state_ = State::done;
+    return Step::more;
+  }
+  if (text[key] != '"') return Step::damaged;
+  const size_t key_end = index_.next_quote(key + 1);
+  size_t value = key_end == kNone ? text.size() : skip_blank(key_end + 1);
+  if (value < text.size() && text[value] != ':') return Step::damaged;
+  value = value < text.size() ? skip_blank(value + 1) : value;
+  if (value >= text.size()) return text.size() > kMaxUnwanted ? Step::damaged : Step::stop;
+  const std::string_view name = text.substr(key + 1, key_end - key - 1);
+  if (name == "traceEvents" && text[value] == '[') {
+    at = value + 1;
+    state_ = State::array;
+    return Step::more;
+  }
+  bool damaged = false;
+  const size_t end = value_end(value, last, damaged);
+  if (damaged) return Step::damaged;
+  if (end != kNone) {
+    handler_.top_level(name, text.substr(value, end - value));
+    at = end;
+    return Step::more;
+  }
+  const bool container = text[value] == '{' || text[value] == '[';
+  if (text.size() - value > (is_wanted(name) ? kMaxTopLevel : kMaxUnwanted)) {
+    if (!container) return Step::damaged;
+    at = value;
+    skip_depth_ = 0;
+    state_ = State::skip;
+    return Step::more;
+  }
+  return Step::stop;
+}
+
+EventScanner::Step EventScanner::scan_skip(size_t& at) {
+  bool too_deep = false;
+  const size_t end = index_.advance(at, skip_depth_, too_deep);
+  if (too_deep || (end == kNone && index_.damage() != kNone)) return Step::damaged;
+  if (end == kNone) {
+    at = std::max(at, index_.behind_last_bracket());
+    return at == 0 && index_.size() > kMaxEvent ? Step::damaged : Step::stop;
+  }
+  at = end;
+  state_ = State::object;
+  return Step::more;
+}
+
+EventScanner::Step EventScanner::scan_array(size_t& at, bool last) {
+  const std::string_view text = index_.text();
+  while (at < text.size() && (is_blank(text[at]) || text[at] == ',')) ++at;
+  if (at == text.size()) return Step::stop;
+  if (text[at] == ']') {
+    ++at;
+    state_ = in_object_ ? State::object : State::done;
+    return Step::more;
+  }
+  bool damaged = false;
+  const size_t end = value_end(at, last, damaged);
+  if (damaged) return Step::damaged;
+  if (end == kNone && text.size() - at <= kMaxEvent) return Step::stop;
+  if (end == kNone || end - at > kMaxEvent) {
+    // Looking again behind each of many such starts would take for ever.
+    if (++limit_failures_ > 8) at += kMaxEvent;
+    return Step::damaged;
+  }
+  if (text[at] != '{' || !read_event(at, end)) return Step::damaged;
+  limit_failures_ = 0;
+  at = end;
+  return Step::more;
+}
+
+bool EventScanner::read_event(size_t at, size_t end) {
+  const std::string_view text = index_.text();
+  const char* const p = text.data();
+  ++events_;
+  TraceEvent e;
+  size_t i = at + 1;
+  const size_t close = end - 1;
+  for (;;) {
+    // The closing brace ends every scan below.
+    while (is_blank(p[i]) || p[i] == ',') ++i;
+    if (i == close) break;
+    if (p[i] != '"') return false;
+    const size_t key_end = index_.next_quote(i + 1);
+    if (key_end >= close) return false;
+    const std::string_view key(p + i + 1, key_end - i - 1);
+    i = key_end + 1;
+    while (is_blank(p[i])) ++i;
+    if (p[i] != ':') return false;
+    ++i;
+    while (is_blank(p[i])) ++i;
+    std::string_view value;
+    const char c = p[i];
+    if (c == '"') {
+      const size_t value_end = index_.next_quote(i + 1);
+      if (value_end >= close) return false;
+      value = {p + i + 1, value_end - i - 1};
+      i = value_end + 1;
+    } else if (c == '{' || c == '[') {
+      bool too_deep = false;
+      const size_t value_end = index_.skip_container(i, too_deep);
+      if (value_end > close) return false;
+      value = {p + i, value_end - i};
+      i = value_end;
+    } else {
+      const size_t begin = i;
+      while (!is_blank(p[i]) && p[i] != ',' && p[i] != '}' && p[i] != ']' && p[i] != '"') ++i;
+      if (i == begin || i > close) return false;
+      value = {p + begin, i - begin};
+    }
+    switch (key.size()) {
+      case 2:
+        if (key == "ph") {
+          e.ph = value.empty() ? '\0' : value[0];
+          // Flows, instants and counters are of no use here.
+          if (e.ph != 'X' && e.ph != 'B' && e.ph != 'E' && e.ph != 'M') return true;
+        } else if (key == "ts") {
+          e.ts = value;
+        }
+        break;
+      case 3:
+        if (key == "cat") {
+          e.cat = value;
+        } else if (key == "pid") {
+          e.pid = value;
+        } else if (key == "tid") {
+          e.tid = value;
+        } else if (key == "dur") {
+          e.dur = value;
+        }
+        break;
+      case 4:
+        if (key == "name") {
+          e.name = value;
+        } else if (key == "args" && c == '{') {
+          e.args = value;
+        }
+        break;
+      default:
+        break;
+    }
+  }
+  if (e.ph == 0) return false;
+  handler_.event(e);
+  return true;
+}
+
+}  // namespace firstwait
