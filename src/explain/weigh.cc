@@ -6,6 +6,8 @@
 #include <cmath>
 #include <map>
 
+#include "base/numbers.h"
+
 namespace firstwait {
 
 Stake stake(const View& view, std::span<const Phase> phases) {
@@ -69,63 +71,9 @@ std::string_view phase_words(Phase phase) {
   }
 }
 
-std::string_view phase_symptom(Phase phase) {
-  switch (phase) {
-    case Phase::input_wait:
-      return "Ranks wait for input";
-    case Phase::h2d:
-      return "Ranks copy input to the device";
-    case Phase::collective:
-      return "Ranks wait in collectives";
-    case Phase::p2p:
-      return "Ranks wait for neighbours in the pipeline";
-    case Phase::checkpoint:
-      return "Ranks save a checkpoint";
-    case Phase::evaluation:
-      return "Ranks evaluate";
-    case Phase::gc:
-      return "Ranks collect garbage";
-    case Phase::logging:
-      return "Ranks write logs";
-    case Phase::compile:
-      return "Ranks compile";
-    case Phase::host:
-      return "The training thread runs host code";
-    case Phase::unexplained:
-      return "Time that no record explains";
-    default:
-      return "Ranks compute";
-  }
-}
-
-std::string seconds_text(double seconds) {
-  const double size = std::abs(seconds);
-  if (size >= 100) return fmt::format("{:.0f} s", seconds);
-  if (size >= 1) return fmt::format("{:.3g} s", seconds);
-  if (size >= 0.1) return fmt::format("{:.3f} s", seconds);
-  if (size >= 1e-3) return fmt::format("{:.3g} ms", seconds * 1e3);
-  return fmt::format("{:.3g} µs", seconds * 1e6);
-}
-
 std::string change_text(double before, double now) {
-  if (!(before == before)) return seconds_text(now);
+  if (!(before == before)) return seconds(now);
   return fmt::format("{:.3f} → {:.3f} s", before, now);
-}
-
-std::string bytes_rate_text(double rate) {
-  static constexpr std::string_view kUnits[] = {"B/s", "kB/s", "MB/s", "GB/s", "TB/s"};
-  size_t u = 0;
-  while (rate >= 1000 && u + 1 < std::size(kUnits)) {
-    rate /= 1000;
-    ++u;
-  }
-  return rate >= 100 ? fmt::format("{:.0f} {}", rate, kUnits[u])
-                     : fmt::format("{:.3g} {}", rate, kUnits[u]);
-}
-
-std::string percent_text(double ratio) {
-  const double p = 100 * ratio;
-  return std::abs(p) < 9.95 ? fmt::format("{:.1f} %", p) : fmt::format("{:.0f} %", p);
 }
 
 Weighing& Weighing::supports(double llr, EvidenceRow row) {
@@ -165,15 +113,13 @@ bool Weighing::gate(const Stake& s) {
                        "", s.now_s, "s/step", s.state == Stake::State::present, s.before_s);
   if (s.state == Stake::State::present) {
     v_.evidence.push_back(std::move(r));
-    v_.chain.push_back(
-        {std::string(phase_symptom(s.phase)), "every step", change_text(s.before_s, s.now_s)});
     return true;
   }
   std::string reason =
       s.before_s == s.before_s && s.share >= kRelevantShare.value
           ? fmt::format("{} did not grow: {}", phase_words(s.phase),
                         change_text(s.before_s, s.now_s))
-          : fmt::format("{} is {} of the step", phase_words(s.phase), percent_text(s.share));
+          : fmt::format("{} is {} of the step", phase_words(s.phase), percent(s.share));
   contradicts(kVeryStrong, std::move(reason), std::move(r));
   return false;
 }

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/numbers.h"
 #include "explain/signals.h"
 
 namespace firstwait {
@@ -38,15 +39,13 @@ inline Stake stake(const View& view, std::initializer_list<Phase> phases) {
   return stake(view, std::span(phases.begin(), phases.size()));
 }
 
-// "input wait", "Ranks wait for input".
+// "input wait".
 std::string_view phase_words(Phase phase);
-std::string_view phase_symptom(Phase phase);
 // "0.002 → 0.458 s" or "0.458 s": seconds per step.
 std::string change_text(double before, double now);
-// "12 ms", "0.458 s", "498 MB/s", "41 %": three significant digits.
-std::string seconds_text(double seconds);
-std::string bytes_rate_text(double bytes_per_second);
-std::string percent_text(double ratio);
+inline std::string seconds_text(double s) { return seconds(s); }
+inline std::string bytes_rate_text(double rate) { return bytes_per_second(rate); }
+inline std::string percent_text(double ratio) { return percent(ratio); }
 
 class Weighing {
  public:
@@ -59,7 +58,7 @@ class Weighing {
   // kWeak.
   bool gate(const Stake& stake);
   Weighing& where(std::string entity);
-  // A further link behind the symptom's own.
+  // A link of the chain; the engine puts the phase that waits before them.
   Weighing& link(std::string what, std::string at, std::string value);
   bool decided() const { return decided_; }
   double llr() const;

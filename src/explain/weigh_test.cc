@@ -91,12 +91,7 @@ TEST(Weigh, CoincidenceInTimeStaysModerate) {
   EXPECT_FALSE(at_onset(b.view(), ViewBuilder::kOnset - 300 * ViewBuilder::kSecond));
 }
 
-TEST(Weigh, TextsHaveThreeDigits) {
-  EXPECT_EQ(seconds_text(0.0382), "38.2 ms");
-  EXPECT_EQ(bytes_rate_text(498e6), "498 MB/s");
-  EXPECT_EQ(percent_text(0.41), "41 %");
-  EXPECT_EQ(change_text(0.002, 0.458), "0.002 → 0.458 s");
-}
+TEST(Weigh, ChangeShowsBothValues) { EXPECT_EQ(change_text(0.002, 0.458), "0.002 → 0.458 s"); }
 
 }  // namespace
 }  // namespace firstwait

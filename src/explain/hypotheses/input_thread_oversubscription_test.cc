@@ -1,0 +1,54 @@
+#include <gtest/gtest.h>
+
+#include "explain/view_builder.h"
+
+namespace firstwait {
+extern const Hypothesis hypothesis_input_thread_oversubscription;
+namespace {
+
+Verdict test(const ViewBuilder& b) {
+  return hypothesis_input_thread_oversubscription.test(b.view());
+}
+
+ViewBuilder eight_ranks() {
+  ViewBuilder b(false);
+  b.phase(Phase::host, 0.4, 0).phase(Phase::backward, 0.1, 0).setting("host/a", "cpu.count", "16");
+  for (int32_t r = 0; r < 8; ++r) b.rank(r, "a");
+  return b;
+}
+
+TEST(InputThreadOversubscription, ThreadsQueueAndTheLimitIsUnset) {
+  auto b = eight_ranks();
+  b.setting("job/j", "env.OMP_NUM_THREADS", "unset");
+  b.counter("firstwait_process_runqueue_seconds_total", "host/a", 40, 40)
+      .counter("firstwait_process_cpu_seconds_total", "host/a", 15, 15);
+  const auto v = test(b);
+  ASSERT_EQ(v.outcome, Outcome::supported);
+  EXPECT_GE(v.llr, 2);
+}
+
+TEST(InputThreadOversubscription, ThreadsThatRunAtOnceRefute) {
+  auto b = eight_ranks();
+  b.counter("firstwait_process_runqueue_seconds_total", "host/a", 0.3, 0.3)
+      .counter("firstwait_process_cpu_seconds_total", "host/a", 10, 10);
+  const auto v = test(b);
+  EXPECT_EQ(v.outcome, Outcome::refuted);
+  EXPECT_EQ(v.reason, "threads wait 3.0 % of the time they run");
+}
+
+TEST(InputThreadOversubscription, OneThreadPerProcessRefutes) {
+  auto b = eight_ranks();
+  b.setting("job/j", "env.OMP_NUM_THREADS", "1");
+  EXPECT_EQ(test(b).outcome, Outcome::refuted);
+}
+
+TEST(InputThreadOversubscription, UnknownSettingIsUntested) {
+  EXPECT_EQ(test(eight_ranks()).outcome, Outcome::untested);
+}
+
+TEST(InputThreadOversubscription, NothingFromNothing) {
+  EXPECT_EQ(test(ViewBuilder(false)).outcome, Outcome::untested);
+}
+
+}  // namespace
+}  // namespace firstwait

@@ -1,0 +1,230 @@
+#include "explain/input_signals.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "base/text.h"
+
+namespace firstwait {
+
+bool known_now(const Reading& r) { return r.now == r.now; }
+
+Reading total_reading(const std::vector<Reading>& readings) {
+  Reading out;
+  if (readings.empty()) return out;
+  out.before = out.now = out.now_max = 0;
+  for (const auto& r : readings) {
+    out.before += r.before;
+    out.now += r.now;
+    out.now_max += r.now_max;
+  }
+  return out;
+}
+
+Reading mean_reading(const std::vector<Reading>& readings) {
+  Reading out = total_reading(readings);
+  const auto n = static_cast<double>(readings.size());
+  out.before /= n;
+  out.now /= n;
+  out.now_max /= n;
+  return out;
+}
+
+double ranks_on(const View& view, std::string_view host) {
+  double n = 0;
+  for (const auto& [rank, info] : view.evidence.ranks)
+    if ("host/" + info.host == host) n += 1;
+  return std::max(n, 1.0);
+}
+
+namespace {
+
+std::optional<int32_t> rank_of(std::string_view entity) {
+  if (!entity.starts_with("rank/")) return std::nullopt;
+  const auto n = parse_int(entity.substr(5));
+  return n && *n >= 0 && *n <= INT32_MAX ? std::optional(static_cast<int32_t>(*n)) : std::nullopt;
+}
+
+std::string host_of(const View& view, const std::string& entity) {
+  if (entity.starts_with("host/")) return entity;
+  if (const auto r = rank_of(entity)) return host_entity(view, *r);
+  if (entity.starts_with("process/") || entity.starts_with("container/")) {
+    const auto slash = entity.find('/'), colon = entity.find(':');
+    if (colon != std::string::npos) return "host/" + entity.substr(slash + 1, colon - slash - 1);
+  }
+  return "";
+}
+
+// The number of CPUs that a setting grants.
+std::optional<double> granted(const Setting& s) {
+  if (s.key == "cpu.affinity" || s.key == "cpu.cpuset") {
+    const auto n = cpu_list_size(s.value);
+    return n && *n > 0 ? std::optional<double>(*n) : std::nullopt;
+  }
+  const auto v = parse_double(s.value);
+  return v && *v > 0 ? v : std::nullopt;
+}
+
+struct Limit {
+  double cpus = kNaN;
+  std::string key, value;
+};
+
+std::map<std::string, Limit> limits(const View& view) {
+  std::map<std::string, Limit> out;
+  const auto add = [&](const std::string& entity, double cpus, std::string key, std::string value) {
+    auto& l = out[entity];
+    if (l.cpus <= cpus) return;
+    l = {cpus, std::move(key), std::move(value)};
+  };
+  for (const auto key : {"cpu.affinity", "cpu.cpuset", "cpu.quota_cores", "slurm.cpus_per_task"})
+    for (const auto* s : settings(view, key))
+      if (const auto n = granted(*s)) add(s->entity, *n, s->key, s->value);
+  for (const auto& r : gauge(view, "firstwait_cgroup_cpu_quota_cores"))
+    if (r.now > 0) add(r.entity, r.now, "firstwait_cgroup_cpu_quota_cores", three_digits(r.now));
+  return out;
+}
+
+std::string_view label(const Reading& r, std::string_view key) {
+  for (const auto& [k, v] : r.labels)
+    if (k == key) return v;
+  return {};
+}
+
+std::map<std::string, double> host_cpus(const View& view) {
+  std::map<std::string, double> out;
+  std::map<std::string, std::set<std::string>> seen;
+  for (const auto& r : rate(view, "node_cpu_seconds_total"))
+    seen[r.entity].insert(std::string(label(r, "cpu")));
+  for (const auto& [host, cpus] : seen)
+    if (!(cpus.size() == 1 && cpus.begin()->empty())) out[host] = static_cast<double>(cpus.size());
+  for (const auto* s : settings(view, "cpu.count"))
+    if (const auto n = granted(*s))
+      out[host_of(view, s->entity).empty() ? s->entity : host_of(view, s->entity)] = *n;
+  return out;
+}
+
+std::vector<Reading> host_busy(const View& view) {
+  auto all = rate(view, "node_cpu_seconds_total");
+  std::erase_if(all, [](const Reading& r) {
+    const auto mode = label(r, "mode");
+    return mode == "idle" || mode == "iowait" || mode == "steal" || mode == "guest" ||
+           mode == "guest_nice";
+  });
+  return sum_by_entity(all);
+}
+
+void fill_usage(const View& view, CpuRoom& room) {
+  auto own = rate(view, "firstwait_process_cpu_seconds_total");
+  std::erase_if(own, [&](const Reading& r) {
+    if (label(r, "role") == "other") return true;
+    if (const auto rank = rank_of(room.entity)) {
+      const auto l = label(r, "rank");
+      return r.entity != room.entity && l != std::to_string(*rank);
+    }
+    return r.entity != room.entity && host_of(view, r.entity) != room.host;
+  });
+  room.used = total_reading(own);
+  const auto busy = host_busy(view);
+  if (const auto* b = of_entity(busy, room.host)) room.host_busy = *b;
+  const auto waiting = rate(view, "node_pressure_cpu_waiting_seconds_total");
+  if (const auto* w = of_entity(waiting, room.host)) room.waiting = *w;
+}
+
+}  // namespace
+
+std::vector<CpuRoom> cpu_rooms(const View& view) {
+  const auto confined = limits(view);
+  const auto sizes = host_cpus(view);
+  std::set<std::string> entities;
+  for (const auto& [rank, info] : view.evidence.ranks)
+    if (!info.host.empty()) entities.insert("host/" + info.host);
+  for (const auto& [entity, limit] : confined) entities.insert(entity);
+  for (const auto& [entity, cpus] : sizes) entities.insert(entity);
+  std::vector<CpuRoom> out;
+  for (const auto& entity : entities) {
+    CpuRoom room;
+    room.entity = entity;
+    room.host = host_of(view, entity);
+    // A single host that the settings do not name: its size is told without a place.
+    if (room.host.empty() && sizes.size() == 1) room.host = sizes.begin()->first;
+    if (const auto it = sizes.find(room.host); it != sizes.end()) room.host_cpus = it->second;
+    room.allowed = room.host_cpus;
+    if (const auto it = confined.find(entity); it != confined.end()) {
+      if (!(it->second.cpus >= room.host_cpus)) {
+        room.allowed = it->second.cpus;
+        room.limit = it->second.key;
+        room.limit_value = it->second.value;
+      }
+    }
+    fill_usage(view, room);
+    if (room.allowed > 0) out.push_back(std::move(room));
+  }
+  return out;
+}
+
+LoaderFacts loader_facts(const View& view) {
+  LoaderFacts f;
+  const auto& t = view.evidence.steps;
+  const auto& a = view.attribution;
+  int32_t first = INT32_MIN, last = INT32_MAX;
+  if (!a.current.empty && a.current.last < a.steps.size()) {
+    first = a.steps.step[a.current.first];
+    last = a.steps.step[a.current.last];
+  }
+  double work = 0, reading = 0, room = 0, time = 0, workers = 0, queued = 0;
+  size_t rows = 0, with_workers = 0, with_queue = 0;
+  for (size_t i = 0; i < t.size(); ++i) {
+    if (t.step[i] < first || t.step[i] > last) continue;
+    double row_work = 0;
+    bool any = false;
+    for (size_t w = 0; w < kLoaderWorks; ++w) {
+      const Ns d = t.loader_time(i, static_cast<LoaderWork>(w));
+      if (d == kNoDuration) continue;
+      any = true;
+      row_work += static_cast<double>(d) * 1e-9;
+      if (static_cast<LoaderWork>(w) == LoaderWork::fetch) reading += static_cast<double>(d) * 1e-9;
+    }
+    const double n = StepTable::number(t.loader_workers, i),
+                 q = StepTable::number(t.loader_queued, i);
+    if (n == n) {
+      workers += n;
+      ++with_workers;
+    }
+    if (q == q) {
+      queued += q;
+      ++with_queue;
+    }
+    if (!any) continue;
+    ++rows;
+    work += row_work;
+    time += static_cast<double>(t.duration[i]) * 1e-9;
+    if (n > 0) room += n * static_cast<double>(t.duration[i]) * 1e-9;
+  }
+  if (with_workers > 0) f.workers = workers / static_cast<double>(with_workers);
+  if (with_queue > 0) f.queued = queued / static_cast<double>(with_queue);
+  if (rows > 0 && work > 0) {
+    f.work_s = work / static_cast<double>(rows);
+    f.reading_share = reading / work;
+    f.preparing_share = 1 - f.reading_share;
+    if (room > 0) f.busy = work / room;
+  }
+  return f;
+}
+
+std::optional<double> loader_workers(const View& view) {
+  if (const auto n = setting_number(view, "loader.num_workers")) return n;
+  if (!settings(view, "loader.num_workers").empty()) return std::nullopt;
+  const double told = loader_facts(view).workers;
+  if (told == told) return told;
+  const auto& traces = view.attribution.traces;
+  if (!traces.empty() && std::all_of(traces.begin(), traces.end(), [](const TraceFacts& x) {
+        return x.loader_in_main_thread && !x.loader_workers_seen;
+      }))
+    return 0.0;
+  return std::nullopt;
+}
+
+}  // namespace firstwait

@@ -1,0 +1,51 @@
+// What the input side of a job may use and does use: CPUs allowed and burnt, loader workers and
+// their work.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "explain/weigh.h"
+
+namespace firstwait {
+
+// CPUs of one host, or of one rank or process that has a limit of its own.
+struct CpuRoom {
+  std::string entity;       // "rank/3", "host/node07"
+  std::string host;         // "host/node07"; may be empty
+  double host_cpus = kNaN;  // CPUs of the host
+  double allowed = kNaN;  // the smallest of affinity mask, cpuset, quota and scheduler's grant; the
+                          // host's without any
+  std::string limit;      // "cpu.affinity"; empty: nothing confines it
+  std::string limit_value;  // "0-3"
+  Reading used;             // CPUs the job's processes burn; now is NaN when unknown
+  Reading host_busy;        // CPUs of the host that are busy, whoever uses them
+  Reading waiting;          // share of time in which some task waits for a CPU (PSI)
+  bool confined() const { return !limit.empty() && (!(host_cpus > 0) || allowed < host_cpus); }
+};
+std::vector<CpuRoom> cpu_rooms(const View& view);
+
+// Loader workers over the current window; NaN unknown.
+struct LoaderFacts {
+  double workers = kNaN;        // per rank
+  double busy = kNaN;           // work / (workers x step time)
+  double queued = kNaN;         // batches ready when the training thread asks
+  double reading_share = kNaN;  // fetch, of all the work
+  double preparing_share = kNaN;
+  double work_s = kNaN;  // per step and rank
+};
+LoaderFacts loader_facts(const View& view);
+// loader.num_workers: from settings, steps or traces; nothing when unknown or not the same
+// everywhere.
+std::optional<double> loader_workers(const View& view);
+
+// Ranks per host, at least 1.
+double ranks_on(const View& view, std::string_view host_entity);
+// Mean of all readings; NaN when there are none. `before` is known only if it is known of all.
+Reading mean_reading(const std::vector<Reading>& readings);
+Reading total_reading(const std::vector<Reading>& readings);
+bool known_now(const Reading& r);
+
+}  // namespace firstwait
