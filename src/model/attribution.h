@@ -151,7 +151,10 @@ struct WhatIf {
   double worker_share_removal = kNaN, worker_share_addback = kNaN;  // M_W
   double stage_share_removal = kNaN, stage_share_addback = kNaN;    // M_S, the last stage
   std::vector<double> base_per_step, nodelay_per_step, ideal_per_step;
+  std::vector<int32_t> step;       // the step numbers of the per-step values
   std::string refused;             // why there is no replay; empty when there is one
+  int32_t dropped_steps = 0;       // incomplete first and last steps, left out
+  std::vector<std::string> ignored_ops;  // operations that the graph does not know, left out
 };
 
 // What a profiler trace shows of one rank beyond phases. Seconds are per step, means over the profiled steps.
