@@ -5,6 +5,7 @@
 #include <map>
 
 #include "attribute/what_if.h"
+#include "attribute/whatif/replay.h"
 #include "attribute/whatif/results.h"
 #include "base/test_data.h"
 #include "import/import.h"
@@ -133,7 +134,8 @@ TEST(WhatIfGolden, TheOrderOfTheRowsDoesNotMatter) {
 double miss(const Evidence& e, const Golden& g, const whatif::Rules& rules) {
   const auto job = whatif::load_job(e);
   const auto graph = whatif::build_graph(*job, rules);
-  const WhatIf w = whatif::replay_results(*job, *graph, rules);
+  const WhatIf w =
+      whatif::replay_results(*job, *graph, whatif::own_durations(*job, *graph, rules), rules);
   double most = std::fabs(w.slowdown / g.slowdown - 1);
   for (size_t i = 0; i < g.by_dp.size(); ++i)
     most = std::max(most, std::fabs(w.by_dp_rank[i] / g.by_dp[i] - 1));
@@ -151,6 +153,55 @@ TEST(WhatIfGolden, WrongReadingsMissThePublishedNumbers) {
   EXPECT_GT(miss(*e, kAr, {.recv_waits_for_previous = false}), 1e-4);
   EXPECT_GT(miss(*e, kAr, {.mean_layernorm = true}), 5e-5);
   EXPECT_GT(miss(*e, kAr, {.clip_over_dp = false}), 3e-5);
+}
+
+TEST(WhatIfGolden, ALedgerOfTheCriticalPathSumsToTheMeasuredStep) {
+  for (const Golden* g : {&kAr, &kSt}) {
+    const auto e = read(g->file);
+    if (!e) GTEST_SKIP() << "shared data is not here";
+    const OpAnalysis a = analyse_ops(*e);
+    ASSERT_EQ(a.path.size(), a.what_if->base_per_step.size());
+    for (size_t s = 0; s < a.path.size(); ++s) {
+      Ns sum = 0;
+      for (const auto& phase : a.path.ledger) sum += phase[s];
+      ASSERT_EQ(sum, a.path.time[s]);
+      ASSERT_NEAR(static_cast<double>(a.path.time[s]) * 1e-9, a.what_if->base_per_step[s], 1e-6);
+    }
+    for (size_t row = 0; row < a.steps.size(); ++row) {
+      Ns sum = 0;
+      for (size_t p = 0; p < kPhases; ++p)
+        sum += std::max<Ns>(0, a.steps.phase(row, static_cast<Phase>(p)));
+      ASSERT_LE(sum, a.steps.duration[row]);
+    }
+  }
+}
+
+TEST(WhatIfGolden, TheRawScatterOfArIsWaitNotTransfer) {
+  const auto e = read(kAr.file);
+  if (!e) GTEST_SKIP() << "shared data is not here";
+  const auto job = whatif::load_job(*e);
+  const auto graph = whatif::build_graph(*job);
+  const auto own = whatif::own_durations(*job, *graph);
+  double raw = 0, transfer = 0;
+  size_t n = 0;
+  for (size_t i = 0; i < job->ops.size(); ++i) {
+    if (job->ops[i].type != whatif::OpType::grads_reduce_scatter) continue;
+    for (size_t c = 0; c < job->cells(); ++c, ++n) {
+      raw += job->duration[i * job->cells() + c];
+      transfer += own[i * job->cells() + c];
+    }
+  }
+  EXPECT_NEAR(raw / static_cast<double>(n), 10.29, 0.01);
+  EXPECT_NEAR(transfer / static_cast<double>(n), 0.276, 0.001);
+  // The rows of the victims say the same: nearly all of their collective and p2p time is wait.
+  const OpAnalysis a = analyse_ops(*e);
+  double wait = 0, all = 0;
+  for (size_t row = 0; row < a.steps.size(); ++row) {
+    wait += static_cast<double>(a.wait[row]);
+    all +=
+        static_cast<double>(a.steps.phase(row, Phase::collective) + a.steps.phase(row, Phase::p2p));
+  }
+  EXPECT_GT(wait / all, 0.9);
 }
 
 }  // namespace

@@ -2,24 +2,49 @@
 
 #include "attribute/whatif/graph.h"
 #include "attribute/whatif/job.h"
+#include "attribute/whatif/replay.h"
 #include "attribute/whatif/results.h"
+#include "attribute/whatif/timeline.h"
 
 namespace firstwait {
+namespace {
 
-std::optional<WhatIf> replay_ops(const Evidence& evidence) {
-  if (evidence.ops.size() == 0) return std::nullopt;
-  const auto refuse = [](const Error& error) {
-    WhatIf w;
-    w.refused = error.remedy.empty() ? error.what : error.what + "; " + error.remedy;
-    return w;
-  };
-  const auto job = whatif::load_job(evidence);
-  if (!job) return refuse(job.error());
-  const auto graph = whatif::build_graph(*job);
-  if (!graph) return refuse(graph.error());
-  return whatif::replay_results(*job, *graph);
+WhatIf refuse(const Error& error) {
+  WhatIf w;
+  w.refused = error.remedy.empty() ? error.what : error.what + "; " + error.remedy;
+  return w;
 }
 
-StepTable op_steps(const Evidence&) { return {}; }
+}  // namespace
+
+OpAnalysis analyse_ops(const Evidence& evidence) {
+  OpAnalysis out;
+  if (evidence.ops.size() == 0) return out;
+  const auto take = [&](whatif::Timeline&& timeline) {
+    out.steps = std::move(timeline.steps);
+    out.wait = std::move(timeline.wait);
+  };
+  const auto job = whatif::load_job(evidence);
+  if (!job) {
+    out.what_if = refuse(job.error());
+    take(whatif::raw_timeline(evidence));
+    return out;
+  }
+  const auto graph = whatif::build_graph(*job);
+  if (!graph) {
+    out.what_if = refuse(graph.error());
+    take(whatif::raw_timeline(evidence));
+    return out;
+  }
+  const auto own = whatif::own_durations(*job, *graph);
+  out.what_if = whatif::replay_results(*job, *graph, own);
+  take(whatif::worker_timeline(*job, own));
+  out.path = whatif::critical_path(*job, *graph);
+  return out;
+}
+
+std::optional<WhatIf> replay_ops(const Evidence& evidence) { return analyse_ops(evidence).what_if; }
+
+StepTable op_steps(const Evidence& evidence) { return analyse_ops(evidence).steps; }
 
 }  // namespace firstwait

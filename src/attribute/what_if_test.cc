@@ -173,5 +173,57 @@ TEST(WhatIf, HostileNumbersDoNotCrash) {
   ASSERT_TRUE(w.has_value());
 }
 
+TEST(OpSteps, SplitsAStepIntoComputeAndExposedCommunication) {
+  MadeUp m;
+  step(m, 3, 2.0);
+  const OpAnalysis a = analyse_ops(m.evidence);
+  ASSERT_EQ(a.steps.size(), 2U);
+  EXPECT_THAT(a.steps.rank, ElementsAre(100, 110));
+  // Rank 110 is the victim: 3 s of its own, 3 s of wait, 0.1 s of transfer.
+  EXPECT_NEAR(static_cast<double>(a.steps.phase(1, Phase::forward)), 1e9, 1e3);
+  EXPECT_NEAR(static_cast<double>(a.steps.phase(1, Phase::backward)), 2e9, 1e3);
+  EXPECT_NEAR(static_cast<double>(a.steps.phase(1, Phase::collective)), 3.1e9, 1e3);
+  EXPECT_NEAR(static_cast<double>(a.wait[1]), 3e9, 1e3);
+  EXPECT_NEAR(static_cast<double>(a.wait[0]), 0, 1e3);
+  EXPECT_NEAR(static_cast<double>(a.steps.duration[0]), 6.5e9, 1e3);
+  // The path: all of the slow rank's compute, the transfer, the optimizer.
+  ASSERT_EQ(a.path.size(), 1U);
+  EXPECT_EQ(a.path.critical_rank[0], 100);
+  EXPECT_NEAR(static_cast<double>(a.path.ledger[index(Phase::forward)][0]), 2e9, 1e3);
+  EXPECT_NEAR(static_cast<double>(a.path.ledger[index(Phase::backward)][0]), 4e9, 1e3);
+  EXPECT_NEAR(static_cast<double>(a.path.ledger[index(Phase::collective)][0]), 0.1e9, 1e3);
+}
+
+TEST(OpSteps, ComputeHidesTheCommunicationBesideIt) {
+  MadeUp m;
+  m.at(0, 0, 0)
+      .op("forward-compute", 0, 0, 1, 0, 0)
+      .op("forward-recv", 0, 0.5, 1.0)
+      .op("backward-compute", 0, 1.8, 1, 0, 0);
+  const StepTable t = op_steps(m.evidence);
+  ASSERT_EQ(t.size(), 1U);
+  EXPECT_NEAR(static_cast<double>(t.phase(0, Phase::p2p)), 0.5e9, 1e3);
+  EXPECT_NEAR(static_cast<double>(t.duration[0]), 2.8e9, 1e3);
+}
+
+TEST(OpSteps, RecordsThatMakeNoJobStillGiveSteps) {
+  MadeUp m;
+  m.at(0, 0, 0).op("forward-compute", 0, 0, 1, 0, 0);
+  m.at(3, 0, 0).op("forward-compute", 0, 0, 2, 0, 0).op("forward-compute", 0, 5, 1, 0, 0);
+  const OpAnalysis a = analyse_ops(m.evidence);
+  EXPECT_FALSE(a.what_if->refused.empty());
+  ASSERT_EQ(a.steps.size(), 2U);
+  EXPECT_NEAR(static_cast<double>(a.steps.phase(1, Phase::forward)), 3e9, 1e3);
+  EXPECT_EQ(a.wait[1], kNoDuration);
+  EXPECT_EQ(a.path.size(), 0U);
+}
+
+TEST(OpSteps, WorkersThatShareARankNumberAreToldApart) {
+  MadeUp m;
+  for (const int n : {0, 1}) step(m, n, 1.0);
+  for (auto& r : m.evidence.ops.rank) r = -1;
+  EXPECT_THAT(op_steps(m.evidence).rank, ElementsAre(0, 0, 1, 1));
+}
+
 }  // namespace
 }  // namespace firstwait

@@ -63,12 +63,12 @@ void worker_scores(const Job& job, WhatIf& w) {
 
 }  // namespace
 
-WhatIf replay_results(const Job& job, const Graph& graph, const Rules& rules) {
+WhatIf replay_results(const Job& job, const Graph& graph, const std::vector<double>& own,
+                      const Rules& rules) {
   WhatIf w;
   w.dropped_steps = static_cast<int32_t>(job.dropped_steps);
   w.ignored_ops = job.ignored_types;
   w.step = job.step;
-  const auto own = own_durations(job, graph, rules);
   const auto ideal = ideal_durations(job, own, rules);
   Replayer replayer(job, graph, own, ideal);
   w.base_per_step = measured_times(job);
