@@ -5,10 +5,15 @@
 
 #include "attribute/job_steps.h"
 #include "attribute/ledger.h"
+#include "attribute/level.h"
+#include "attribute/onset.h"
+#include "attribute/pattern.h"
 #include "attribute/segments.h"
+#include "attribute/thresholds.h"
 #include "attribute/trace_steps.h"
 #include "attribute/what_if.h"
 #include "base/saturate.h"
+#include "base/stats.h"
 
 namespace firstwait {
 namespace {
@@ -23,11 +28,71 @@ Window window_of(const JobSteps& steps, size_t first, size_t last) {
   return w;
 }
 
-EvidenceLevel level_of(const Evidence& evidence, const TraceSteps& traces, const StepGrid& grid) {
-  if (evidence.ops.size() > 0 || !traces.facts.empty()) return EvidenceLevel::ops;
-  if (grid.has_phases || grid.has_wait) return EvidenceLevel::phases;
-  if (grid.columns() > 0) return EvidenceLevel::steps;
-  return evidence.series.empty() ? EvidenceLevel::none : EvidenceLevel::metrics;
+std::vector<double> seconds_of(const JobSteps& steps, const std::vector<size_t>& columns) {
+  std::vector<double> values;
+  values.reserve(columns.size());
+  for (const size_t c : columns) values.push_back(static_cast<double>(steps.time[c]) / 1e9);
+  return values;
+}
+
+Onset onset_of(const JobSteps& steps, const std::vector<size_t>& steady, const Change& change) {
+  Onset onset;
+  const size_t c = steady[change.at];
+  onset.step = steps.step[c];
+  onset.time = steps.start[c];
+  onset.step_lo = steps.step[steady[change.lo]];
+  onset.step_hi = steps.step[steady[change.hi]];
+  return onset;
+}
+
+// Sets onset, drift or episodes, and with them the windows that are compared.
+void find_change(const StepGrid& grid, const std::vector<size_t>& steady, const std::vector<double>& values,
+                 const Changes& changes, Attribution& a) {
+  const JobSteps& steps = grid.steps;
+  const Drift drift = find_drift(values);
+  // One line that fits better than the levels: the change has no moment.
+  const bool drifts = drift.found && drift.misfit < misfit(values, changes);
+  if (drifts) {
+    a.pattern.kind = PatternKind::drift;
+    const size_t part = std::max<size_t>(2, values.size() / 5);
+    a.baseline = window_of(steps, steady.front(), steady[part - 1]);
+    a.current = window_of(steps, steady[steady.size() - part], steady.back());
+    return;
+  }
+  for (const Stretch& s : past_episodes(changes)) {
+    Episode e;
+    e.first_step = steps.step[steady[s.first]];
+    e.last_step = steps.step[steady[s.last]];
+    e.window = window_of(steps, steady[s.first], steady[s.last]);
+    double usual = INFINITY;
+    for (const Stretch& other : changes.stretches)
+      if (other.last + 1 == s.first || other.first == s.last + 1) usual = std::min(usual, other.level);
+    e.ratio = s.level / usual;
+    e.seconds_per_step = s.level - usual;
+    a.episodes.push_back(e);
+  }
+  if (const auto at = explaining_change(changes); at) {
+    const Stretch& before = changes.stretches[*at];
+    a.onset = onset_of(steps, steady, changes.changes[*at]);
+    a.pattern.kind = PatternKind::step;
+    a.baseline = window_of(steps, steady[before.first], steady[before.last]);
+    a.current = window_of(steps, steady[changes.changes[*at].at], steady.back());
+  } else if (!changes.stretches.empty() && !a.episodes.empty()) {
+    a.current = window_of(steps, steady[changes.stretches.back().first], steady.back());
+  }
+}
+
+void compare_windows(const JobSteps& steps, Attribution& a) {
+  const auto now = columns_of(steps, a.current);
+  a.current_s = mean_seconds(steps, now);
+  if (a.baseline.empty) return;
+  const auto past = columns_of(steps, a.baseline);
+  a.baseline_kind = BaselineKind::past;
+  a.baseline_s = mean_seconds(steps, past);
+  if (a.baseline_s > 0) a.slowdown = a.current_s / a.baseline_s;
+  const auto [lo, hi] = bootstrap_ratio(seconds_of(steps, past), seconds_of(steps, now), Statistic::mean);
+  a.slowdown_ci = {lo, hi};
+  if (a.onset) a.onset->before_s = a.baseline_s, a.onset->after_s = a.current_s;
 }
 
 }  // namespace
@@ -36,24 +101,23 @@ Attribution attribute(const Evidence& evidence) {
   Attribution a;
   TraceSteps traces = trace_steps(evidence);
   a.what_if = replay_ops(evidence);
-  StepTable ops = evidence.ops.size() > 0 ? op_steps(evidence) : StepTable{};
-  const StepTable& table = evidence.steps.size() > 0 ? evidence.steps
-                           : traces.steps.size() > 0 ? traces.steps
-                                                     : ops;
+  const StepTable ops = evidence.ops.size() > 0 ? op_steps(evidence) : StepTable{};
+  const StepTable& table = evidence.steps.size() > 0 ? evidence.steps : traces.steps.size() > 0 ? traces.steps : ops;
   StepGrid grid = build_grid(table, evidence);
   find_segments(evidence, grid);
-  a.level = level_of(evidence, traces, grid);
-  const auto steady = steady_columns(grid.steps);
+  const auto steady = steady_columns(grid);
   if (grid.columns() > 0)
     a.current = steady.empty() ? window_of(grid.steps, 0, grid.columns() - 1)
                                : window_of(grid.steps, steady.front(), steady.back());
-  a.current_s = mean_seconds(grid.steps, columns_of(grid.steps, a.current));
-  a.ledger = ledger_rows(grid, a.current, a.baseline);
-  const CollectiveSplit split = collective_split(grid, table, a.current);
-  a.collective_wait_s = split.wait_s;
-  a.collective_transfer_s = split.transfer_s;
-  a.productive_fraction = compute_fraction(grid, table, a.current);
+  const std::vector<double> values = seconds_of(grid.steps, steady);
+  const Changes changes = find_changes(values);
+  find_change(grid, steady, values, changes, a);
+  Regularity regularity = find_regularity(grid, steady, changes);
+  a.outliers = std::move(regularity.outliers);
+  if (a.pattern.kind == PatternKind::none) a.pattern = regularity.pattern;
+  compare_windows(grid.steps, a);
   a.traces = std::move(traces.facts);
+  fill_level(evidence, table, grid, a);
   a.steps = std::move(grid.steps);
   a.ranks = std::move(grid.ranks);
   return a;

@@ -7,6 +7,7 @@
 
 #include "attribute/waits.h"
 #include "base/saturate.h"
+#include "base/stats.h"
 
 namespace firstwait {
 namespace {
@@ -66,6 +67,16 @@ void place_rows(const StepTable& table, StepGrid& grid) {
     if (table.kind[i] != StepKind::train) grid.kind[c] = table.kind[i];
     if (table.epoch[i] >= 0) grid.epoch[c] = table.epoch[i];
   }
+}
+
+void find_complete(StepGrid& grid) {
+  const size_t columns = grid.columns();
+  std::vector<int64_t> present(columns, 0);
+  for (size_t r = 0; r < grid.ranks.ranks.size(); ++r)
+    for (size_t c = 0; c < columns; ++c) present[c] += grid.row_at(r, c) != kNoRow;
+  const int64_t usual = median_int(present);
+  grid.complete.resize(columns);
+  for (size_t c = 0; c < columns; ++c) grid.complete[c] = 2 * present[c] >= usual ? 1 : 0;
 }
 
 bool any_phase(const StepTable& table) {
@@ -157,6 +168,7 @@ StepGrid build_grid(const StepTable& table, const Evidence& evidence) {
   if (table.size() == 0) return grid;
   grid.has_phases = any_phase(table);
   place_rows(table, grid);
+  find_complete(grid);
   grid.wait = collective_waits(table, evidence, grid);
   grid.has_wait = !grid.wait.empty();
   fill_matrices(table, grid);

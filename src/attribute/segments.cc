@@ -31,10 +31,11 @@ Band band_of(const JobSteps& steps, size_t from, size_t to) {
   return band;
 }
 
-// Marks the steps from `first` on until `settled` steps in a row lie in the band. At most `limit`
-// steps: a job that is slow for longer than that is slow, not warming up.
-void mark_until_settled(JobSteps& steps, size_t first, size_t limit, size_t settled,
-                        SegmentKind kind) {
+// Marks the steps from `first` on until `settled` steps in a row lie in the band. At most `limit` steps: a job that
+// is slow for longer than that is slow, not warming up. A step above `ceiling` times the usual is something else than
+// settling, and ends it.
+void mark_until_settled(JobSteps& steps, size_t first, size_t limit, size_t settled, SegmentKind kind,
+                        double ceiling = INFINITY) {
   const size_t end = std::min(steps.size(), first + limit);
   // Compared with the steps right behind: far ones may lie behind a change.
   const Band band = band_of(steps, end, std::min(steps.size(), end + std::max<size_t>(3, limit)));
@@ -42,7 +43,9 @@ void mark_until_settled(JobSteps& steps, size_t first, size_t limit, size_t sett
   size_t run = 0, last_out = SIZE_MAX;
   for (size_t c = first; c < end && run < settled; ++c) {
     if (steps.segment[c] != SegmentKind::steady) continue;
-    if (band.holds(static_cast<double>(steps.time[c]))) {
+    const auto time = static_cast<double>(steps.time[c]);
+    if (time > ceiling * band.median) break;
+    if (band.holds(time)) {
       ++run;
     } else {
       run = 0;
@@ -103,37 +106,43 @@ void mark_events(const Evidence& evidence, JobSteps& steps) {
   }
 }
 
-// The step behind an evaluation or a save refills caches and queues, and where times are taken
-// without waiting for the device it also pays for what was enqueued before: it belongs to the
-// interruption, and so do the next ones until three in a row are as usual.
-void mark_after(JobSteps& steps) {
+// The step behind an evaluation or a save refills caches and queues, and where times are taken without waiting for the
+// device it also pays for what was enqueued before: it belongs to the interruption, and so do the next ones until three
+// in a row are as usual. Where every other entry is an interruption (evaluation blocks), nothing is aftermath.
+void mark_after(const std::vector<std::pair<size_t, SegmentKind>>& interruptions, JobSteps& steps) {
   constexpr size_t kLongest = 5;
-  std::vector<std::pair<size_t, SegmentKind>> ends;
+  if (5 * interruptions.size() > steps.size()) return;
+  for (const auto& [c, kind] : interruptions) {
+    if (c >= steps.size()) continue;
+    if (steps.segment[c] == SegmentKind::steady) steps.segment[c] = kind;
+    mark_until_settled(steps, c + 1, kLongest, 3, kind, kOutlierRatio);
+  }
+}
+
+// Where the training goes on behind evaluations and saves: behind marked steps, and where a log tells of an
+// interruption by the number of the step before it only.
+std::vector<std::pair<size_t, SegmentKind>> interruptions_of(const Evidence& evidence, const JobSteps& steps) {
+  std::vector<std::pair<size_t, SegmentKind>> found;
   for (size_t c = 1; c < steps.size(); ++c) {
     const SegmentKind before = steps.segment[c - 1];
     if (steps.segment[c] == SegmentKind::steady &&
         (before == SegmentKind::evaluation || before == SegmentKind::checkpoint))
-      ends.emplace_back(c, before);
+      found.emplace_back(c, before);
   }
-  for (const auto& [c, kind] : ends) {
-    steps.segment[c] = kind;
-    mark_until_settled(steps, c + 1, kLongest, 3, kind);
-  }
-}
-
-// Evaluations that the log tells of by step number only.
-void mark_events_by_step(const Evidence& evidence, JobSteps& steps) {
   for (const Event& event : evidence.events) {
     const bool evaluation = event.kind == "evaluation", checkpoint = event.kind == "checkpoint";
     if (!evaluation && !checkpoint) continue;
     const auto number = parse_int(event.attribute("step"));
     if (!number || *number < INT32_MIN || *number > INT32_MAX) continue;
-    const auto at =
-        std::upper_bound(steps.step.begin(), steps.step.end(), static_cast<int32_t>(*number));
-    const auto c = static_cast<size_t>(at - steps.step.begin());  // the step that follows
-    if (c < steps.size() && steps.segment[c] == SegmentKind::steady)
-      steps.segment[c] = evaluation ? SegmentKind::evaluation : SegmentKind::checkpoint;
+    const auto at = std::upper_bound(steps.step.begin(), steps.step.end(), static_cast<int32_t>(*number));
+    const auto c = static_cast<size_t>(at - steps.step.begin());
+    if (c > 0 && c < steps.size() && steps.segment[c] == SegmentKind::steady)
+      found.emplace_back(c, evaluation ? SegmentKind::evaluation : SegmentKind::checkpoint);
   }
+  std::sort(found.begin(), found.end());
+  found.erase(std::unique(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.first == b.first; }),
+              found.end());
+  return found;
 }
 
 // The first pass over the data fills caches: its own segment when it is slower than the later ones.
@@ -180,8 +189,7 @@ void find_segments(const Evidence& evidence, StepGrid& grid) {
   if (steps.size() == 0) return;
   mark_kinds(grid);
   mark_events(evidence, steps);
-  mark_events_by_step(evidence, steps);
-  mark_after(steps);
+  mark_after(interruptions_of(evidence, steps), steps);
   mark_first_epoch(grid);
   mark_restarts(evidence, steps);
   // A tenth of the record at most. With few steps (epochs, evaluation blocks) that is the first one
@@ -190,10 +198,10 @@ void find_segments(const Evidence& evidence, StepGrid& grid) {
   if (n >= 4) mark_until_settled(steps, 0, std::max<size_t>(1, n / 10), 3, SegmentKind::warmup);
 }
 
-std::vector<size_t> steady_columns(const JobSteps& steps) {
+std::vector<size_t> steady_columns(const StepGrid& grid) {
   std::vector<size_t> columns;
-  for (size_t c = 0; c < steps.size(); ++c)
-    if (steps.segment[c] == SegmentKind::steady) columns.push_back(c);
+  for (size_t c = 0; c < grid.columns(); ++c)
+    if (grid.steps.segment[c] == SegmentKind::steady && grid.complete[c] != 0) columns.push_back(c);
   return columns;
 }
 

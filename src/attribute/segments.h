@@ -8,7 +8,7 @@ namespace firstwait {
 // Fills grid.steps.segment.
 void find_segments(const Evidence& evidence, StepGrid& grid);
 
-// Indexes of the steady columns, in order.
-std::vector<size_t> steady_columns(const JobSteps& steps);
+// Indexes of the steady and complete columns, in order: those that may be compared with each other.
+std::vector<size_t> steady_columns(const StepGrid& grid);
 
 }  // namespace firstwait

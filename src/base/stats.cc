@@ -242,8 +242,8 @@ double f_tail(double f, double freedom1, double freedom2) {
 }
 
 std::pair<double, double> bootstrap_ratio(const std::vector<double>& first,
-                                          const std::vector<double>& second, size_t repetitions,
-                                          uint64_t seed) {
+                                          const std::vector<double>& second,
+                                          Statistic statistic, size_t repetitions, uint64_t seed) {
   const auto thin = [](const std::vector<double>& values) {
     constexpr size_t kMost = 2000;
     std::vector<double> v = values;
@@ -256,10 +256,10 @@ std::pair<double, double> bootstrap_ratio(const std::vector<double>& first,
   const std::vector<double> a = thin(first), b = thin(second);
   if (a.size() < 2 || b.size() < 2) return {kNaNValue, kNaNValue};
   Random random(seed);
-  const auto resample = [&random](const std::vector<double>& from) {
+  const auto resample = [&random, statistic](const std::vector<double>& from) {
     std::vector<double> drawn(from.size());
     for (double& d : drawn) d = from[random.below(from.size())];
-    return firstwait::median(std::move(drawn));
+    return statistic == Statistic::mean ? mean(drawn) : firstwait::median(std::move(drawn));
   };
   std::vector<double> ratios;
   for (size_t i = 0; i < repetitions; ++i) {

@@ -130,6 +130,14 @@ struct Grouping {
   double p_value = kNaN;                // corrected for the number of dimensions tried
 };
 
+// The whole job was slower for a while and recovered: over now, so it explains nothing of the present.
+struct Episode {
+  int32_t first_step = -1, last_step = -1;
+  Window window;
+  double ratio = kNaN;             // to the stretches around it
+  double seconds_per_step = kNaN;  // excess during the episode
+};
+
 struct WhatIfShare {
   std::string name;
   double slowdown = kNaN;
@@ -191,6 +199,7 @@ struct Attribution {
   std::optional<Onset> onset;
   Pattern pattern;
   std::vector<Outlier> outliers;
+  std::vector<Episode> episodes;        // in order
   std::vector<RankStat> rank_stats;
   std::vector<Straggle> straggles;
   std::vector<StandingOffset> offsets;
