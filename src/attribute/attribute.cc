@@ -46,8 +46,8 @@ Onset onset_of(const JobSteps& steps, const std::vector<size_t>& steady, const C
 }
 
 // Sets onset, drift or episodes, and with them the windows that are compared.
-void find_change(const StepGrid& grid, const std::vector<size_t>& steady, const std::vector<double>& values,
-                 const Changes& changes, Attribution& a) {
+void find_change(const StepGrid& grid, const std::vector<size_t>& steady,
+                 const std::vector<double>& values, const Changes& changes, Attribution& a) {
   const JobSteps& steps = grid.steps;
   const Drift drift = find_drift(values);
   // One line that fits better than the levels: the change has no moment.
@@ -66,7 +66,8 @@ void find_change(const StepGrid& grid, const std::vector<size_t>& steady, const 
     e.window = window_of(steps, steady[s.first], steady[s.last]);
     double usual = INFINITY;
     for (const Stretch& other : changes.stretches)
-      if (other.last + 1 == s.first || other.first == s.last + 1) usual = std::min(usual, other.level);
+      if (other.last + 1 == s.first || other.first == s.last + 1)
+        usual = std::min(usual, other.level);
     e.ratio = s.level / usual;
     e.seconds_per_step = s.level - usual;
     a.episodes.push_back(e);
@@ -90,7 +91,8 @@ void compare_windows(const JobSteps& steps, Attribution& a) {
   a.baseline_kind = BaselineKind::past;
   a.baseline_s = mean_seconds(steps, past);
   if (a.baseline_s > 0) a.slowdown = a.current_s / a.baseline_s;
-  const auto [lo, hi] = bootstrap_ratio(seconds_of(steps, past), seconds_of(steps, now), Statistic::mean);
+  const auto [lo, hi] =
+      bootstrap_ratio(seconds_of(steps, past), seconds_of(steps, now), Statistic::mean);
   a.slowdown_ci = {lo, hi};
   if (a.onset) a.onset->before_s = a.baseline_s, a.onset->after_s = a.current_s;
 }
@@ -102,7 +104,9 @@ Attribution attribute(const Evidence& evidence) {
   TraceSteps traces = trace_steps(evidence);
   a.what_if = replay_ops(evidence);
   const StepTable ops = evidence.ops.size() > 0 ? op_steps(evidence) : StepTable{};
-  const StepTable& table = evidence.steps.size() > 0 ? evidence.steps : traces.steps.size() > 0 ? traces.steps : ops;
+  const StepTable& table = evidence.steps.size() > 0 ? evidence.steps
+                           : traces.steps.size() > 0 ? traces.steps
+                                                     : ops;
   StepGrid grid = build_grid(table, evidence);
   find_segments(evidence, grid);
   const auto steady = steady_columns(grid);

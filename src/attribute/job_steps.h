@@ -19,8 +19,8 @@ struct StepGrid {
   std::vector<int32_t> epoch;  // per column; -1 unknown
   std::vector<uint32_t> row;   // rank x step into the table; kNoRow: missing
   std::vector<Ns> wait;  // rank x step, collective wait; kNoDuration: unknown. Empty: never known
-  // Per column: 0 when fewer than half as many ranks as usual tell of it, as at the ragged end of a record. The slowest
-  // of a few says nothing about the slowest of all.
+  // Per column: 0 when fewer than half as many ranks as usual tell of it, as at the ragged end of a
+  // record. The slowest of a few says nothing about the slowest of all.
   std::vector<uint8_t> complete;
   bool has_phases = false;
   bool has_wait = false;

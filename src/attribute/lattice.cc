@@ -20,8 +20,9 @@ int32_t phase_of(int64_t point, int32_t period) {
   return static_cast<int32_t>(r < 0 ? r + period : r);
 }
 
-// Differences between marked points up to three apart, the most frequent first: a period shows among them unless most
-// of its places are empty. Their greatest common divisors as well, for when places are missing.
+// Differences between marked points up to three apart, the most frequent first: a period shows
+// among them unless most of its places are empty. Their greatest common divisors as well, for when
+// places are missing.
 std::vector<int32_t> candidate_periods(const std::vector<int32_t>& marked) {
   std::map<int64_t, size_t> count;
   for (size_t lag = 1; lag <= 3; ++lag)
@@ -29,7 +30,8 @@ std::vector<int32_t> candidate_periods(const std::vector<int32_t>& marked) {
   std::vector<std::pair<size_t, int64_t>> order;
   for (const auto& [difference, n] : count)
     if (difference >= 2 && difference <= INT32_MAX) order.emplace_back(n, difference);
-  std::stable_sort(order.begin(), order.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::stable_sort(order.begin(), order.end(),
+                   [](const auto& a, const auto& b) { return a.first > b.first; });
   order.resize(std::min(order.size(), kMostCandidates));
   std::vector<int32_t> periods;
   for (const auto& [n, difference] : order) periods.push_back(static_cast<int32_t>(difference));
@@ -42,7 +44,8 @@ std::vector<int32_t> candidate_periods(const std::vector<int32_t>& marked) {
   return periods;
 }
 
-Lattice best_phase(const std::vector<int32_t>& points, const std::vector<int32_t>& marked, int32_t period) {
+Lattice best_phase(const std::vector<int32_t>& points, const std::vector<int32_t>& marked,
+                   int32_t period) {
   std::unordered_map<int32_t, size_t> count;
   for (const int32_t m : marked) ++count[phase_of(m, period)];
   Lattice best;
@@ -65,13 +68,15 @@ Lattice best_phase(const std::vector<int32_t>& points, const std::vector<int32_t
   if (best.hits < kFewestHits || inside == 0) return best;
   // The first and the last hit chose the range: they prove nothing.
   const double density = static_cast<double>(marked_inside) / static_cast<double>(inside);
-  best.p_value = binomial_tail(static_cast<int64_t>(best.places) - 2, static_cast<int64_t>(best.hits) - 2, density);
+  best.p_value = binomial_tail(static_cast<int64_t>(best.places) - 2,
+                               static_cast<int64_t>(best.hits) - 2, density);
   return best;
 }
 
 }  // namespace
 
-std::optional<Lattice> find_lattice(const std::vector<int32_t>& points, const std::vector<int32_t>& marked) {
+std::optional<Lattice> find_lattice(const std::vector<int32_t>& points,
+                                    const std::vector<int32_t>& marked) {
   if (marked.size() < kFewestHits) return std::nullopt;
   const std::vector<int32_t> periods = candidate_periods(marked);
   double tried = 0;
@@ -83,7 +88,8 @@ std::optional<Lattice> find_lattice(const std::vector<int32_t>& points, const st
     if (2 * l.hits < l.places) continue;
     l.p_value = std::min(1.0, l.p_value * tried);
     if (l.p_value >= kAlpha) continue;
-    const double score = static_cast<double>(l.hits) * static_cast<double>(l.hits) / static_cast<double>(l.places);
+    const double score =
+        static_cast<double>(l.hits) * static_cast<double>(l.hits) / static_cast<double>(l.places);
     if (score > best_score) best_score = score, best = l;
   }
   return best;
@@ -94,7 +100,8 @@ std::optional<Rhythm> find_rhythm(const std::vector<double>& times) {
   if (n < 6) return std::nullopt;
   std::vector<double> candidates;
   for (size_t lag = 1; lag <= 2; ++lag)
-    for (size_t i = lag; i < n; ++i) candidates.push_back((times[i] - times[i - lag]) / static_cast<double>(lag));
+    for (size_t i = lag; i < n; ++i)
+      candidates.push_back((times[i] - times[i - lag]) / static_cast<double>(lag));
   std::sort(candidates.begin(), candidates.end());
   std::vector<double> distinct;
   for (const double c : candidates)
@@ -118,7 +125,8 @@ std::optional<Rhythm> find_rhythm(const std::vector<double>& times) {
     for (int round = 0; round < 2; ++round) {
       std::vector<double> number(n);
       double k = 0;
-      for (size_t i = 1; i < n; ++i) number[i] = k += std::round((times[i] - times[i - 1]) / period);
+      for (size_t i = 1; i < n; ++i)
+        number[i] = k += std::round((times[i] - times[i - 1]) / period);
       const Trend line = theil_sen(number, times);
       if (line.slope > 0) period = line.slope;
     }
@@ -126,8 +134,10 @@ std::optional<Rhythm> find_rhythm(const std::vector<double>& times) {
     r.period = period;
     r.agreement = agreement(period);
     const double covered = (times.back() - times.front()) / period + 1;
-    // Rayleigh's test; four fifths agreement is a spread of a ninth of the period. Half the places must be filled.
-    r.p_value = std::exp(-static_cast<double>(n - 2) * r.agreement * r.agreement) * static_cast<double>(distinct.size());
+    // Rayleigh's test; four fifths agreement is a spread of a ninth of the period. Half the places
+    // must be filled.
+    r.p_value = std::exp(-static_cast<double>(n - 2) * r.agreement * r.agreement) *
+                static_cast<double>(distinct.size());
     if (r.agreement < 0.8 || 2 * static_cast<double>(n) < covered || r.p_value >= kAlpha) continue;
     if (!best || r.period > best->period) best = r;
   }

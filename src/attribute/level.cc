@@ -24,7 +24,8 @@ double productive(const StepTable& table, const StepGrid& grid, const Attributio
   return weight > 0 ? sum / weight : compute_fraction(grid, table, a.current);
 }
 
-// Time in which the training thread neither computes nor prepares computing: a better placed job would not have it.
+// Time in which the training thread neither computes nor prepares computing: a better placed job
+// would not have it.
 double waiting_share(const std::vector<LedgerRow>& ledger) {
   double share = 0;
   for (const LedgerRow& row : ledger) {
@@ -46,9 +47,12 @@ double waiting_share(const std::vector<LedgerRow>& ledger) {
   return share;
 }
 
-// The peers' wait for the slowest: what is lost on the critical path does not show there, but on everybody else.
+// The peers' wait for the slowest: what is lost on the critical path does not show there, but on
+// everybody else.
 double peers_wait_share(const Attribution& a) {
-  return a.collective_wait_s == a.collective_wait_s && a.current_s > 0 ? a.collective_wait_s / a.current_s : 0;
+  return a.collective_wait_s == a.collective_wait_s && a.current_s > 0
+             ? a.collective_wait_s / a.current_s
+             : 0;
 }
 
 void use_what_if(Attribution& a) {
@@ -62,7 +66,8 @@ void use_what_if(Attribution& a) {
 
 }  // namespace
 
-void fill_level(const Evidence& evidence, const StepTable& table, const StepGrid& grid, Attribution& a) {
+void fill_level(const Evidence& evidence, const StepTable& table, const StepGrid& grid,
+                Attribution& a) {
   a.level = level_of(evidence, grid, a);
   a.ledger = ledger_rows(grid, a.current, a.baseline);
   const CollectiveSplit split = collective_split(grid, table, a.current);

@@ -1,5 +1,5 @@
-// What the evidence can carry: its level, the ledger over the windows, the productive fraction, and whether the job is
-// slow without a past (chronic).
+// What the evidence can carry: its level, the ledger over the windows, the productive fraction, and
+// whether the job is slow without a past (chronic).
 #pragma once
 #include "attribute/job_steps.h"
 #include "model/attribution.h"
@@ -7,6 +7,7 @@
 
 namespace firstwait {
 
-void fill_level(const Evidence& evidence, const StepTable& table, const StepGrid& grid, Attribution& a);
+void fill_level(const Evidence& evidence, const StepTable& table, const StepGrid& grid,
+                Attribution& a);
 
 }  // namespace firstwait

@@ -10,9 +10,11 @@
 namespace firstwait {
 namespace {
 
-// Above this many values the search runs on medians of blocks; positions are refined on the values themselves.
+// Above this many values the search runs on medians of blocks; positions are refined on the values
+// themselves.
 constexpr size_t kMostBlocks = 2000;
-// A rank test on fewer values than this cannot reach kAlpha after correction for the splits: C(20,10) = 184,756 ways.
+// A rank test on fewer values than this cannot reach kAlpha after correction for the splits:
+// C(20,10) = 184,756 ways.
 constexpr size_t kEnoughForRanks = 40;
 
 using Values = std::vector<double>;
@@ -30,12 +32,13 @@ Values cut(const Values& v, size_t from, size_t to) {
 
 Values block_medians(const Values& y, size_t blocks) {
   Values z(blocks);
-  for (size_t b = 0; b < blocks; ++b) z[b] = median(cut(y, b * y.size() / blocks, (b + 1) * y.size() / blocks));
+  for (size_t b = 0; b < blocks; ++b)
+    z[b] = median(cut(y, b * y.size() / blocks, (b + 1) * y.size() / blocks));
   return z;
 }
 
-// Fewest values on either side. A run of two is the least that is not an isolated outlier; from 10 values a side on
-// ranks reach kAlpha.
+// Fewest values on either side. A run of two is the least that is not an isolated outlier; from 10
+// values a side on ranks reach kAlpha.
 size_t fewest(size_t n) { return std::clamp<size_t>(n / 10, 2, 10); }
 
 struct Split {
@@ -48,7 +51,8 @@ Split best_rank_split(const Values& z, size_t from, size_t to, size_t side) {
   const size_t n = to - from;
   std::vector<uint32_t> order(n);
   std::iota(order.begin(), order.end(), 0U);
-  std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) { return z[from + a] < z[from + b]; });
+  std::sort(order.begin(), order.end(),
+            [&](uint32_t a, uint32_t b) { return z[from + a] < z[from + b]; });
   Values rank(n);
   double ties = 0;
   for (size_t i = 0; i < n;) {
@@ -77,8 +81,8 @@ Split best_rank_split(const Values& z, size_t from, size_t to, size_t side) {
   return best;
 }
 
-// Two samples by Student's t on values winsorised at three robust deviations from their own medians. The spread has
-// the 1 % floor of Robust: in logarithms 1 % is 0.01.
+// Two samples by Student's t on values winsorised at three robust deviations from their own
+// medians. The spread has the 1 % floor of Robust: in logarithms 1 % is 0.01.
 double t_test(const Values& a, const Values& b) {
   const double ma = median(a), mb = median(b);
   Values residuals;
@@ -100,7 +104,9 @@ Split best_t_split(const Values& z, size_t from, size_t to, size_t side) {
   return best;
 }
 
-bool large_enough(double before, double after) { return std::abs(after - before) >= std::log(kMinimumEffect); }
+bool large_enough(double before, double after) {
+  return std::abs(after - before) >= std::log(kMinimumEffect);
+}
 
 // Significance of the border `at` between two stretches, corrected for the `tried` splits.
 bool holds(const Values& z, size_t from, size_t at, size_t to, size_t tried) {
@@ -110,7 +116,8 @@ bool holds(const Values& z, size_t from, size_t at, size_t to, size_t tried) {
   return p * static_cast<double>(tried) < kAlpha;
 }
 
-// Narrowest interval with a significant change first; then intervals that hold that change are dropped.
+// Narrowest interval with a significant change first; then intervals that hold that change are
+// dropped.
 std::vector<size_t> seeded_segmentation(const Values& z) {
   struct Candidate {
     size_t from, to, at;
@@ -124,9 +131,10 @@ std::vector<size_t> seeded_segmentation(const Values& z) {
     const auto count = static_cast<size_t>(2 * std::ceil(std::pow(std::sqrt(2.0), layer)) - 1);
     for (size_t i = 0; i < count; ++i) {
       const size_t from = count == 1 ? 0 : i * (n - l) / (count - 1);
-      const Split split =
-          l <= kEnoughForRanks ? best_t_split(z, from, from + l, side) : best_rank_split(z, from, from + l, side);
-      if (split.at != 0 && holds(z, from, split.at, from + l, n)) candidates.push_back({from, from + l, split.at, split.p});
+      const Split split = l <= kEnoughForRanks ? best_t_split(z, from, from + l, side)
+                                               : best_rank_split(z, from, from + l, side);
+      if (split.at != 0 && holds(z, from, split.at, from + l, n))
+        candidates.push_back({from, from + l, split.at, split.p});
     }
   }
   std::sort(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) {
@@ -134,7 +142,8 @@ std::vector<size_t> seeded_segmentation(const Values& z) {
   });
   std::vector<size_t> changes;
   for (const Candidate& c : candidates)
-    if (std::none_of(changes.begin(), changes.end(), [&](size_t at) { return at > c.from && at < c.to; }))
+    if (std::none_of(changes.begin(), changes.end(),
+                     [&](size_t at) { return at > c.from && at < c.to; }))
       changes.push_back(c.at);
   std::sort(changes.begin(), changes.end());
   return changes;
@@ -146,9 +155,12 @@ void prune(const Values& z, std::vector<size_t>& changes, size_t side) {
     size_t weakest = SIZE_MAX;
     double smallest = INFINITY;
     for (size_t i = 0; i < changes.size(); ++i) {
-      const size_t from = i == 0 ? 0 : changes[i - 1], to = i + 1 == changes.size() ? z.size() : changes[i + 1];
-      const bool ok = changes[i] - from >= side && to - changes[i] >= side && holds(z, from, changes[i], to, z.size());
-      const double effect = std::abs(median(cut(z, changes[i], to)) - median(cut(z, from, changes[i])));
+      const size_t from = i == 0 ? 0 : changes[i - 1],
+                   to = i + 1 == changes.size() ? z.size() : changes[i + 1];
+      const bool ok = changes[i] - from >= side && to - changes[i] >= side &&
+                      holds(z, from, changes[i], to, z.size());
+      const double effect =
+          std::abs(median(cut(z, changes[i], to)) - median(cut(z, from, changes[i])));
       if (!ok && effect < smallest) smallest = effect, weakest = i;
     }
     if (weakest == SIZE_MAX) return;
@@ -167,23 +179,28 @@ size_t locate(const Values& y, size_t from, size_t to, double before, double aft
   return at;
 }
 
-// Refines one change within `reach` of where it was found and gives the interval by resampling the residuals.
+// Refines one change within `reach` of where it was found and gives the interval by resampling the
+// residuals.
 Change refine(const Values& y, size_t from, size_t at, size_t to, size_t reach) {
   const double before = median(cut(y, from, at)), after = median(cut(y, at, to));
-  const size_t lo = std::max(from + 1, at > reach ? at - reach : 0), hi = std::min(to - 1, at + reach);
+  const size_t lo = std::max(from + 1, at > reach ? at - reach : 0),
+               hi = std::min(to - 1, at + reach);
   Change change;
   change.at = std::clamp(locate(y, lo, hi, before, after), from + 1, to - 1);
   constexpr size_t kWindow = 200;
   constexpr int kRepetitions = 200;
-  const size_t left = std::min(kWindow, change.at - from), right = std::min(kWindow, to - change.at);
-  Values residual_before = cut(y, change.at - left, change.at), residual_after = cut(y, change.at, change.at + right);
+  const size_t left = std::min(kWindow, change.at - from),
+               right = std::min(kWindow, to - change.at);
+  Values residual_before = cut(y, change.at - left, change.at),
+         residual_after = cut(y, change.at, change.at + right);
   for (double& v : residual_before) v -= before;
   for (double& v : residual_after) v -= after;
   Random random(0x0457);
   Values drawn(left + right), positions;
   for (int b = 0; b < kRepetitions; ++b) {
     for (size_t i = 0; i < left; ++i) drawn[i] = before + residual_before[random.below(left)];
-    for (size_t i = 0; i < right; ++i) drawn[left + i] = after + residual_after[random.below(right)];
+    for (size_t i = 0; i < right; ++i)
+      drawn[left + i] = after + residual_after[random.below(right)];
     positions.push_back(static_cast<double>(locate(drawn, 0, drawn.size(), before, after)));
   }
   const auto place = [&](double q) {
@@ -238,7 +255,8 @@ std::optional<size_t> explaining_change(const Changes& c) {
     lowest_after = std::min(lowest_after, c.stretches[i + 1].level);
     const double before = c.stretches[i].level;
     if (!(before > 0) || lowest_after < kMinimumEffect * before) continue;
-    if (const double rise = c.stretches[i + 1].level / before; rise > largest) largest = rise, best = i;
+    if (const double rise = c.stretches[i + 1].level / before; rise > largest)
+      largest = rise, best = i;
   }
   return best;
 }
@@ -248,7 +266,8 @@ std::vector<Stretch> past_episodes(const Changes& c) {
   for (size_t i = 0; i + 1 < c.stretches.size(); ++i) {
     const double level = c.stretches[i].level;
     const bool above_before = i == 0 || level >= kMinimumEffect * c.stretches[i - 1].level;
-    if (above_before && level >= kMinimumEffect * c.stretches[i + 1].level) episodes.push_back(c.stretches[i]);
+    if (above_before && level >= kMinimumEffect * c.stretches[i + 1].level)
+      episodes.push_back(c.stretches[i]);
   }
   return episodes;
 }
@@ -258,15 +277,19 @@ Drift find_drift(const std::vector<double>& values) {
   const size_t n = values.size();
   if (n < 10) return drift;  // Mann-Kendall cannot reach kAlpha on fewer with noise in them
   const Values y = logarithms(values);
-  const Values bins = block_medians(y, std::min<size_t>(n, 100));  // bins: neighbours in time are not independent
+  const Values bins =
+      block_medians(y, std::min<size_t>(n, 100));  // bins: neighbours in time are not independent
   Values x(bins.size());
-  for (size_t i = 0; i < x.size(); ++i) x[i] = (static_cast<double>(i) + 0.5) / static_cast<double>(x.size());
+  for (size_t i = 0; i < x.size(); ++i)
+    x[i] = (static_cast<double>(i) + 0.5) / static_cast<double>(x.size());
   const Trend line = theil_sen(x, bins);
   drift.ratio = std::exp(line.slope);
   for (size_t i = 0; i < n; ++i)
-    drift.misfit += std::abs(y[i] - line.intercept - line.slope * (static_cast<double>(i) + 0.5) / static_cast<double>(n));
+    drift.misfit += std::abs(y[i] - line.intercept -
+                             line.slope * (static_cast<double>(i) + 0.5) / static_cast<double>(n));
   drift.misfit /= static_cast<double>(n);
-  drift.found = std::max(drift.ratio, 1 / drift.ratio) >= kMinimumDrift && mann_kendall_p(bins) < kAlpha;
+  drift.found =
+      std::max(drift.ratio, 1 / drift.ratio) >= kMinimumDrift && mann_kendall_p(bins) < kAlpha;
   return drift;
 }
 
@@ -274,7 +297,8 @@ double misfit(const std::vector<double>& values, const Changes& changes) {
   const Values y = logarithms(values);
   double sum = 0;
   for (const Stretch& s : changes.stretches)
-    for (size_t i = s.first; i <= s.last; ++i) sum += std::abs(y[i] - std::log(std::max(s.level, 1e-9)));
+    for (size_t i = s.first; i <= s.last; ++i)
+      sum += std::abs(y[i] - std::log(std::max(s.level, 1e-9)));
   return y.empty() ? 0 : sum / static_cast<double>(y.size());
 }
 

@@ -24,8 +24,9 @@ bool is_training(const StepGrid& grid, size_t c) {
   return s == SegmentKind::steady || s == SegmentKind::evaluation || s == SegmentKind::checkpoint;
 }
 
-// Usual time around each point of one stretch: medians of bins, joined by lines. A bin must hold enough steps that
-// slow ones of a period stay a minority in it, and be short enough to follow a drift.
+// Usual time around each point of one stretch: medians of bins, joined by lines. A bin must hold
+// enough steps that slow ones of a period stay a minority in it, and be short enough to follow a
+// drift.
 void set_levels(std::vector<Point>& points, size_t from, size_t to) {
   const size_t n = to - from;
   if (n == 0) return;
@@ -52,7 +53,8 @@ void set_levels(std::vector<Point>& points, size_t from, size_t to) {
   }
 }
 
-std::vector<Point> points_of(const StepGrid& grid, const std::vector<size_t>& steady, const Changes& changes) {
+std::vector<Point> points_of(const StepGrid& grid, const std::vector<size_t>& steady,
+                             const Changes& changes) {
   std::vector<Point> points;
   std::vector<size_t> borders{0};
   size_t next = 0;
@@ -78,7 +80,8 @@ double residual_scale(const std::vector<Point>& points) {
   return std::max(0.01, 1.4826 * median(std::move(sizes)));
 }
 
-// Upper normal quantile for a chance of 1 % in n values (tail approximation; exact enough for a threshold).
+// Upper normal quantile for a chance of 1 % in n values (tail approximation; exact enough for a
+// threshold).
 double chance_z(size_t n) {
   const double tail = 0.01 / static_cast<double>(std::max<size_t>(1, n));
   double z = 2;
@@ -88,8 +91,9 @@ double chance_z(size_t n) {
 
 struct Regular {
   Lattice lattice;
-  std::vector<size_t> members;  // indexes into points: slow steps on it, with the slow steps right behind
-  double cost = 0;              // seconds over the usual, per step of the whole series
+  std::vector<size_t>
+      members;      // indexes into points: slow steps on it, with the slow steps right behind
+  double cost = 0;  // seconds over the usual, per step of the whole series
 };
 
 // First steps of slow stretches; a stretch counts once.
@@ -100,7 +104,8 @@ std::vector<size_t> run_starts(const std::vector<size_t>& slow) {
   return starts;
 }
 
-std::optional<Regular> next_regular(const StepGrid& grid, const std::vector<Point>& points, const std::vector<size_t>& slow) {
+std::optional<Regular> next_regular(const StepGrid& grid, const std::vector<Point>& points,
+                                    const std::vector<size_t>& slow) {
   std::vector<int32_t> all, marked;
   for (const Point& p : points) all.push_back(grid.steps.step[p.column]);
   const std::vector<size_t> starts = run_starts(slow);
@@ -123,7 +128,8 @@ std::optional<Regular> next_regular(const StepGrid& grid, const std::vector<Poin
   return r;
 }
 
-void fill_periodic(const StepGrid& grid, const std::vector<Point>& points, const Regular& regular, Pattern& pattern) {
+void fill_periodic(const StepGrid& grid, const std::vector<Point>& points, const Regular& regular,
+                   Pattern& pattern) {
   const JobSteps& steps = grid.steps;
   pattern.kind = PatternKind::periodic;
   pattern.period_steps = regular.lattice.period;
@@ -137,30 +143,38 @@ void fill_periodic(const StepGrid& grid, const std::vector<Point>& points, const
     const Point& before = points[regular.members[k - 1]];
     if (steps.step[p.column] - steps.step[before.column] == regular.lattice.period &&
         steps.start[p.column] != kNoTime && steps.start[before.column] != kNoTime)
-      between.push_back(static_cast<double>(sat_sub(steps.start[p.column], steps.start[before.column])) / 1e9);
+      between.push_back(
+          static_cast<double>(sat_sub(steps.start[p.column], steps.start[before.column])) / 1e9);
   }
   pattern.period_ratio = mean(ratio);
   double seconds = 0;
   for (const Point& p : points) seconds += p.seconds;
-  pattern.period_s = between.empty() ? seconds / static_cast<double>(points.size()) * regular.lattice.period : median(between);
+  pattern.period_s = between.empty()
+                         ? seconds / static_cast<double>(points.size()) * regular.lattice.period
+                         : median(between);
 }
 
 // Slow stretches that return by the clock rather than by the step count.
-bool fill_rhythm(const StepGrid& grid, const std::vector<Point>& points, const std::vector<size_t>& slow, Pattern& pattern) {
+bool fill_rhythm(const StepGrid& grid, const std::vector<Point>& points,
+                 const std::vector<size_t>& slow, Pattern& pattern) {
   std::vector<double> times;
   double begin = 0, cost = 0, total = 0;
-  const bool known = std::none_of(points.begin(), points.end(),
-                                  [&](const Point& p) { return grid.steps.start[p.column] == kNoTime; });
+  const bool known = std::none_of(points.begin(), points.end(), [&](const Point& p) {
+    return grid.steps.start[p.column] == kNoTime;
+  });
   std::vector<double> at(points.size());
   for (size_t i = 0; i < points.size(); ++i) {
-    at[i] = known ? static_cast<double>(sat_sub(grid.steps.start[points[i].column], grid.steps.start[points[0].column])) / 1e9
+    at[i] = known ? static_cast<double>(sat_sub(grid.steps.start[points[i].column],
+                                                grid.steps.start[points[0].column])) /
+                        1e9
                   : begin;
     begin += points[i].seconds;
     total += points[i].level;
   }
   for (const size_t i : run_starts(slow)) times.push_back(at[i]);
   std::vector<double> ratio;
-  for (const size_t i : slow) cost += points[i].excess(), ratio.push_back(std::exp(points[i].residual));
+  for (const size_t i : slow)
+    cost += points[i].excess(), ratio.push_back(std::exp(points[i].residual));
   const auto rhythm = find_rhythm(times);
   if (!rhythm || cost < kMinimumCost * total) return false;
   pattern.kind = PatternKind::periodic;
@@ -180,7 +194,8 @@ Phase grown_phase(const StepGrid& grid, size_t c) {
   for (size_t p = 0; p < kPhases; ++p) {
     std::vector<double> values;
     for (size_t i = lo; i < hi; ++i)
-      if (i != c && steps.segment[i] == SegmentKind::steady) values.push_back(static_cast<double>(steps.ledger[p][i]));
+      if (i != c && steps.segment[i] == SegmentKind::steady)
+        values.push_back(static_cast<double>(steps.ledger[p][i]));
     const double growth = static_cast<double>(steps.ledger[p][c]) - median(std::move(values));
     if (growth > most) most = growth, grown = static_cast<Phase>(p);
   }
@@ -191,19 +206,22 @@ Phase grown_phase(const StepGrid& grid, size_t c) {
 int32_t slow_rank(const StepGrid& grid, size_t c) {
   std::vector<double> own;
   for (size_t r = 0; r < grid.ranks.ranks.size(); ++r)
-    if (const Ns t = grid.ranks.own_time[r * grid.columns() + c]; t >= 0) own.push_back(static_cast<double>(t));
+    if (const Ns t = grid.ranks.own_time[r * grid.columns() + c]; t >= 0)
+      own.push_back(static_cast<double>(t));
   if (own.size() < 2) return -1;
   std::sort(own.begin(), own.end());
   const double usual = median({own.begin(), own.end() - 1});
   if (own.back() < kOutlierRatio * usual || own[own.size() - 2] >= kOutlierRatio * usual) return -1;
   for (size_t r = 0; r < grid.ranks.ranks.size(); ++r)
-    if (static_cast<double>(grid.ranks.own_time[r * grid.columns() + c]) == own.back()) return grid.ranks.ranks[r];
+    if (static_cast<double>(grid.ranks.own_time[r * grid.columns() + c]) == own.back())
+      return grid.ranks.ranks[r];
   return -1;
 }
 
 }  // namespace
 
-Regularity find_regularity(StepGrid& grid, const std::vector<size_t>& steady, const Changes& changes) {
+Regularity find_regularity(StepGrid& grid, const std::vector<size_t>& steady,
+                           const Changes& changes) {
   Regularity out;
   const std::vector<Point> points = points_of(grid, steady, changes);
   if (points.size() < 4) return out;
@@ -212,7 +230,8 @@ Regularity find_regularity(StepGrid& grid, const std::vector<size_t>& steady, co
   for (const Point& p : points) usual += p.level / static_cast<double>(points.size());
   std::vector<size_t> slow;
   for (size_t i = 0; i < points.size(); ++i)
-    if (points[i].residual >= std::max(std::log(kMinimumEffect), kOutlierZ * scale)) slow.push_back(i);
+    if (points[i].residual >= std::max(std::log(kMinimumEffect), kOutlierZ * scale))
+      slow.push_back(i);
   constexpr int kMostLattices = 8;  // of several regular works in one job
   std::optional<Regular> dearest;
   std::vector<size_t> rest = slow;
@@ -220,7 +239,8 @@ Regularity find_regularity(StepGrid& grid, const std::vector<size_t>& steady, co
     auto regular = next_regular(grid, points, rest);
     if (!regular) break;
     std::vector<size_t> left;
-    std::set_difference(rest.begin(), rest.end(), regular->members.begin(), regular->members.end(), std::back_inserter(left));
+    std::set_difference(rest.begin(), rest.end(), regular->members.begin(), regular->members.end(),
+                        std::back_inserter(left));
     rest = std::move(left);
     if (!dearest || regular->cost > dearest->cost) dearest = std::move(regular);
   }
@@ -229,7 +249,8 @@ Regularity find_regularity(StepGrid& grid, const std::vector<size_t>& steady, co
   } else if (fill_rhythm(grid, points, slow, out.pattern)) {
     rest.clear();
   }
-  const double enough = std::max(std::log(kOutlierRatio), std::max(kOutlierZ, chance_z(points.size())) * scale);
+  const double enough =
+      std::max(std::log(kOutlierRatio), std::max(kOutlierZ, chance_z(points.size())) * scale);
   double cost = 0;
   for (const size_t i : rest) {
     const Point& p = points[i];

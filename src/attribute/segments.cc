@@ -31,11 +31,11 @@ Band band_of(const JobSteps& steps, size_t from, size_t to) {
   return band;
 }
 
-// Marks the steps from `first` on until `settled` steps in a row lie in the band. At most `limit` steps: a job that
-// is slow for longer than that is slow, not warming up. A step above `ceiling` times the usual is something else than
-// settling, and ends it.
-void mark_until_settled(JobSteps& steps, size_t first, size_t limit, size_t settled, SegmentKind kind,
-                        double ceiling = INFINITY) {
+// Marks the steps from `first` on until `settled` steps in a row lie in the band. At most `limit`
+// steps: a job that is slow for longer than that is slow, not warming up. A step above `ceiling`
+// times the usual is something else than settling, and ends it.
+void mark_until_settled(JobSteps& steps, size_t first, size_t limit, size_t settled,
+                        SegmentKind kind, double ceiling = INFINITY) {
   const size_t end = std::min(steps.size(), first + limit);
   // Compared with the steps right behind: far ones may lie behind a change.
   const Band band = band_of(steps, end, std::min(steps.size(), end + std::max<size_t>(3, limit)));
@@ -106,9 +106,10 @@ void mark_events(const Evidence& evidence, JobSteps& steps) {
   }
 }
 
-// The step behind an evaluation or a save refills caches and queues, and where times are taken without waiting for the
-// device it also pays for what was enqueued before: it belongs to the interruption, and so do the next ones until three
-// in a row are as usual. Where every other entry is an interruption (evaluation blocks), nothing is aftermath.
+// The step behind an evaluation or a save refills caches and queues, and where times are taken
+// without waiting for the device it also pays for what was enqueued before: it belongs to the
+// interruption, and so do the next ones until three in a row are as usual. Where every other entry
+// is an interruption (evaluation blocks), nothing is aftermath.
 void mark_after(const std::vector<std::pair<size_t, SegmentKind>>& interruptions, JobSteps& steps) {
   constexpr size_t kLongest = 5;
   if (5 * interruptions.size() > steps.size()) return;
@@ -119,9 +120,10 @@ void mark_after(const std::vector<std::pair<size_t, SegmentKind>>& interruptions
   }
 }
 
-// Where the training goes on behind evaluations and saves: behind marked steps, and where a log tells of an
-// interruption by the number of the step before it only.
-std::vector<std::pair<size_t, SegmentKind>> interruptions_of(const Evidence& evidence, const JobSteps& steps) {
+// Where the training goes on behind evaluations and saves: behind marked steps, and where a log
+// tells of an interruption by the number of the step before it only.
+std::vector<std::pair<size_t, SegmentKind>> interruptions_of(const Evidence& evidence,
+                                                             const JobSteps& steps) {
   std::vector<std::pair<size_t, SegmentKind>> found;
   for (size_t c = 1; c < steps.size(); ++c) {
     const SegmentKind before = steps.segment[c - 1];
@@ -134,13 +136,15 @@ std::vector<std::pair<size_t, SegmentKind>> interruptions_of(const Evidence& evi
     if (!evaluation && !checkpoint) continue;
     const auto number = parse_int(event.attribute("step"));
     if (!number || *number < INT32_MIN || *number > INT32_MAX) continue;
-    const auto at = std::upper_bound(steps.step.begin(), steps.step.end(), static_cast<int32_t>(*number));
+    const auto at =
+        std::upper_bound(steps.step.begin(), steps.step.end(), static_cast<int32_t>(*number));
     const auto c = static_cast<size_t>(at - steps.step.begin());
     if (c > 0 && c < steps.size() && steps.segment[c] == SegmentKind::steady)
       found.emplace_back(c, evaluation ? SegmentKind::evaluation : SegmentKind::checkpoint);
   }
   std::sort(found.begin(), found.end());
-  found.erase(std::unique(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.first == b.first; }),
+  found.erase(std::unique(found.begin(), found.end(),
+                          [](const auto& a, const auto& b) { return a.first == b.first; }),
               found.end());
   return found;
 }

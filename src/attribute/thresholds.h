@@ -9,15 +9,18 @@ namespace firstwait {
 inline constexpr double kMinimumEffect = 1.1;
 // Chance of any false alarm in one series, after correction for everything that was tried.
 inline constexpr double kAlpha = 1e-3;
-// A trend over the whole record. Schedules of healthy jobs move the step time by up to 1.10 (longer attention windows
-// in the clean control of nanogpt_neighbour, run3; the common drift of worker_csv job_1 is 1.13): twice the larger.
+// A trend over the whole record. Schedules of healthy jobs move the step time by up to 1.10 (longer
+// attention windows in the clean control of nanogpt_neighbour, run3; the common drift of worker_csv
+// job_1 is 1.13): twice the larger.
 inline constexpr double kMinimumDrift = 1.26;
-// One slow step among its neighbours. The clean control's largest isolated excess is 1.13 and the smallest known slow
-// step of the profiler traces (loader_workers_4, step 5) is 1.35: the geometric mean of the two.
+// One slow step among its neighbours. The clean control's largest isolated excess is 1.13 and the
+// smallest known slow step of the profiler traces (loader_workers_4, step 5) is 1.35: the geometric
+// mean of the two.
 inline constexpr double kOutlierRatio = 1.235;
 // Modified z-score from which Iglewicz and Hoaglin (1993) call a value an outlier.
 inline constexpr double kOutlierZ = 3.5;
-// Regular or isolated slow steps that cost less than the jitter floor of a step time are no pattern (the 1 % of Robust).
+// Regular or isolated slow steps that cost less than the jitter floor of a step time are no pattern
+// (the 1 % of Robust).
 inline constexpr double kMinimumCost = 0.01;
 // Confidence of the intervals that are reported.
 inline constexpr double kIntervalAlpha = 0.05;

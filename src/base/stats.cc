@@ -242,8 +242,8 @@ double f_tail(double f, double freedom1, double freedom2) {
 }
 
 std::pair<double, double> bootstrap_ratio(const std::vector<double>& first,
-                                          const std::vector<double>& second,
-                                          Statistic statistic, size_t repetitions, uint64_t seed) {
+                                          const std::vector<double>& second, Statistic statistic,
+                                          size_t repetitions, uint64_t seed) {
   const auto thin = [](const std::vector<double>& values) {
     constexpr size_t kMost = 2000;
     std::vector<double> v = values;

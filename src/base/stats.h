@@ -53,8 +53,8 @@ double chi_squared_tail(double x, double freedom);
 // P(F >= f).
 double f_tail(double f, double freedom1, double freedom2);
 
-// 95 % bootstrap interval of the ratio of b's statistic to a's: percentile method, fixed seed. Samples above 2000
-// values are thinned evenly. {NaN, NaN} when either has fewer than two values.
+// 95 % bootstrap interval of the ratio of b's statistic to a's: percentile method, fixed seed.
+// Samples above 2000 values are thinned evenly. {NaN, NaN} when either has fewer than two values.
 enum class Statistic : uint8_t { median, mean };
 std::pair<double, double> bootstrap_ratio(const std::vector<double>& a,
                                           const std::vector<double>& b,
