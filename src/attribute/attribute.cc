@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
+#include "attribute/grouping.h"
 #include "attribute/job_steps.h"
 #include "attribute/ledger.h"
 #include "attribute/level.h"
@@ -12,6 +14,7 @@
 #include "attribute/thresholds.h"
 #include "attribute/trace_steps.h"
 #include "attribute/what_if.h"
+#include "attribute/workers.h"
 #include "base/saturate.h"
 #include "base/stats.h"
 
@@ -97,6 +100,15 @@ void compare_windows(const JobSteps& steps, Attribution& a) {
   if (a.onset) a.onset->before_s = a.baseline_s, a.onset->after_s = a.current_s;
 }
 
+// Ranks that are or were late, or whose phase stands out: the set that grouping explains.
+std::vector<int32_t> slow_ranks(const Attribution& a) {
+  std::set<int32_t> slow;
+  for (const Straggle& s : a.straggles) slow.insert(s.rank);
+  if (slow.empty())
+    for (const LedgerRow& row : a.ledger) slow.insert(row.ranks.begin(), row.ranks.end());
+  return {slow.begin(), slow.end()};
+}
+
 }  // namespace
 
 Attribution attribute(const Evidence& evidence) {
@@ -121,7 +133,13 @@ Attribution attribute(const Evidence& evidence) {
   if (a.pattern.kind == PatternKind::none) a.pattern = regularity.pattern;
   compare_windows(grid.steps, a);
   a.traces = std::move(traces.facts);
+  Workers workers = compare_workers(table, evidence, grid, steady, a.current, a.baseline);
+  a.rank_stats = std::move(workers.stats);
+  a.straggles = std::move(workers.straggles);
+  a.offsets = std::move(workers.offsets);
   fill_level(evidence, table, grid, a);
+  name_carriers(a.rank_stats, a.ledger);
+  a.groupings = group_slow_ranks(evidence, grid.ranks.ranks, slow_ranks(a));
   a.steps = std::move(grid.steps);
   a.ranks = std::move(grid.ranks);
   return a;
