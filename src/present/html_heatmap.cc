@@ -267,8 +267,8 @@ std::string heatmap_row_html(const Report& report, const Axis& axis) {
       std::isfinite(onset)
           ? fmt::format("<span class=\"on\" style=\"left:{:.2f}%\"></span>", onset / 10)
           : "");
-  std::string left = fmt::format("<b>{}</b><span class=\"small\">rank × step", measure.title);
-  if (m.steps > columns.size()) left += "<br>a cell shows the<br>worst value under it";
+  std::string left = fmt::format("<b>{}</b><span class=\"small aside\">rank × step", measure.title);
+  if (m.steps > columns.size()) left += "<br>a cell shows the worst value under it";
   if (folded)
     left += bands[0].host.empty() ? "<br>rows: the worst of neighbours"
                                   : "<br>rows: the worst rank of a host";

@@ -146,7 +146,7 @@ std::string figures(const Report& r) {
     // "at most 1.66×" is one figure, not a number and its unit.
     out += fmt::format(
         "<div><dt>Best fix, predicted</dt><dd class=\"big\">{}</dd><dd class=\"x\">{} <a "
-        "href=\"#actions\">All {}</a></dd></div>",
+        "href=\"#actions\">{} in all</a></dd></div>",
         html_text(ratio_text(best->speedup)), html_text(best->text), r.findings[0].actions.size());
   }
   return out + "</dl>";

@@ -137,7 +137,7 @@ std::string section_evidence(const Report& r) {
     const EvidenceRow& e = rows[i];
     std::string source = e.metric;
     if (!e.entity.empty()) source += (source.empty() ? "" : " · ") + e.entity;
-    body += fmt::format("<tr><td><span class=\"{0}\">{0}</span></td><td>{1}",
+    body += fmt::format("<tr><td style=\"width:96px\"><span class=\"{0}\">{0}</span></td><td>{1}",
                         e.supports ? "for" : "against", html_text(e.text));
     if (!source.empty()) body += "<div class=\"code\">" + html_text(source) + "</div>";
     body += fmt::format("</td><td class=\"num\"><b>{}</b></td></tr>", html_text(evidence_value(e)));

@@ -34,7 +34,7 @@ main{max-width:1080px;margin:0 auto;padding:16px 24px 48px}
 h1{font-size:20px;line-height:28px;font-weight:600}.meta{font-size:13px;color:var(--ink3);margin-bottom:12px}
 .card{background:var(--panel);border:1px solid var(--line);border-radius:8px;margin-top:12px}
 .hd{display:flex;flex-wrap:wrap;gap:2px 16px;align-items:baseline;justify-content:space-between;
-padding:12px 20px;border-bottom:1px solid var(--line)}.hd h2{font-weight:600}
+padding:12px 20px;border-bottom:1px solid var(--line)}.hd h2{font-size:14px;line-height:20px;font-weight:600}
 .pad{padding:12px 20px}
 .say{padding:16px 24px;border-left:4px solid var(--control);border-radius:8px 0 0 0}
 .slow .say{border-left-color:var(--origin)}.well .say{border-left-color:var(--clear)}
@@ -61,7 +61,8 @@ background:var(--panel)}.ring .dot{width:18px;height:18px;left:-4px;top:-3px;bor
 font-weight:500;letter-spacing:0;color:var(--ink2)}
 .seven{display:grid;grid-template-columns:repeat(7,minmax(0,1fr));overflow:hidden}
 .seven li{padding:10px 14px;border-left:1px solid var(--line);font-size:12px;line-height:16px;color:var(--ink2)}
-.seven li:first-child{border-left:0}.seven span{display:block;color:var(--ink3)}
+.seven li:first-child{border-left:0}.seven span{display:block;color:var(--ink3)}.seven span::first-letter{text-transform:uppercase}
+.aside{display:block;max-width:86px}.figs a{white-space:nowrap}
 .st{display:inline-flex;gap:5px;align-items:center;font-size:13px;line-height:20px;font-weight:600;color:var(--ink3)}
 .st.suspect{color:var(--suspect)}.st.clear{color:var(--clear)}.st.origin{color:var(--origin)}
 .row{display:grid;grid-template-columns:166px minmax(0,1fr) 224px;border-top:1px solid var(--line)}
@@ -91,7 +92,7 @@ align-items:center;padding:6px 0 6px 30px}.down b{display:block}.down .val{font-
 .down li:last-child::before{bottom:50%}.down .dot{left:4px;top:calc(50% - 5px)}
 .down .ring .dot{left:0;top:calc(50% - 9px)}
 .scale{position:relative;height:18px;margin:8px 20px 0 46px;font-size:11px;line-height:16px;color:var(--ink3)}
-.scale span{position:absolute;transform:translateX(-50%)}
+.scale span{position:absolute;white-space:nowrap;transform:translateX(-50%)}
 .act{padding:10px 20px;border-top:1px solid var(--line)}.act:first-child{border-top:0}
 .act .no{width:18px;height:18px;margin-right:8px;flex:none}.act .t{display:flex}
 .act .b{position:relative;height:10px;margin:6px 0 6px 26px;background:linear-gradient(var(--line),var(--line)) 0 50%/100% 1px no-repeat}
