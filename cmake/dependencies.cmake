@@ -16,6 +16,7 @@ firstwait_library(isal isa-l/igzip_lib.h isal)
 firstwait_library(zstd zstd.h zstd)
 firstwait_library(yaml-cpp yaml-cpp/yaml.h yaml-cpp)
 firstwait_library(pugixml pugixml.hpp pugixml)
+firstwait_library(pcre2 pcre2.h pcre2-8)
 add_library(simdjson INTERFACE IMPORTED)
 target_link_libraries(simdjson INTERFACE simdjson::simdjson)
 
