@@ -13,6 +13,7 @@
 
 #include "import/byte_source.h"
 #include "import/decompress.h"
+#include "import/logs/dlio_epochs.h"
 #include "import/tar.h"
 
 namespace firstwait {
@@ -349,6 +350,7 @@ Result<ImportSummary> import_inputs(const std::vector<std::string>& paths,
   for (const auto& path : paths) files.add(path);
   ImportSummary summary;
   for (const auto& path : files.paths) import_file(path, {summary, options, out});
+  add_dlio_epoch_rows(out);
   if (summary.recognised > 0) return summary;
   const std::string where =
       paths.size() == 1 ? paths.front() : std::to_string(paths.size()) + " inputs";

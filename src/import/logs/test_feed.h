@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "import/import_testing.h"
 #include "import/importer.h"
 
 namespace firstwait {
@@ -47,12 +48,6 @@ inline std::string digest(const Evidence& e) {
   for (const auto& h : e.health.entries())
     out += fmt::format("health {} {} {}\n", h.counter->name, h.count, h.first_place);
   return out;
-}
-
-inline uint64_t health_count(const Evidence& e, std::string_view name) {
-  for (const auto& h : e.health.entries())
-    if (h.counter->name == name) return h.count;
-  return 0;
 }
 
 inline std::string_view setting(const Evidence& e, std::string_view entity, std::string_view key) {
