@@ -100,6 +100,25 @@ void compare_windows(const JobSteps& steps, Attribution& a) {
   if (a.onset) a.onset->before_s = a.baseline_s, a.onset->after_s = a.current_s;
 }
 
+// Without a past the late ranks' peers are the baseline: the job as if those had kept their pace.
+void use_peers(Attribution& a) {
+  if (a.baseline_kind != BaselineKind::none || a.steps.step.empty()) return;
+  double cost = 0;
+  for (const Straggle& s : a.straggles)
+    if (s.first_step <= a.steps.step[a.current.first] &&
+        s.last_step >= a.steps.step[a.current.last])
+      cost = std::max(cost, s.seconds_per_step);
+  if (!(cost > 0) || !(cost < a.current_s) || a.current_s < kMinimumEffect * (a.current_s - cost))
+    return;
+  a.baseline_kind = BaselineKind::peers;
+  a.baseline_s = a.current_s - cost;
+  a.slowdown = a.current_s / a.baseline_s;
+  if (a.pattern.kind == PatternKind::none) {
+    a.pattern.kind = PatternKind::chronic;
+    a.pattern.cost_s_per_step = cost;
+  }
+}
+
 // Ranks that are or were late, or whose phase stands out: the set that grouping explains.
 std::vector<int32_t> slow_ranks(const Attribution& a) {
   std::set<int32_t> slow;
@@ -138,9 +157,10 @@ Attribution attribute(const Evidence& evidence) {
   a.straggles = std::move(workers.straggles);
   a.offsets = std::move(workers.offsets);
   fill_level(evidence, table, grid, a);
+  a.steps = std::move(grid.steps);
+  use_peers(a);
   name_carriers(a.rank_stats, a.ledger);
   a.groupings = group_slow_ranks(evidence, grid.ranks.ranks, slow_ranks(a));
-  a.steps = std::move(grid.steps);
   a.ranks = std::move(grid.ranks);
   return a;
 }

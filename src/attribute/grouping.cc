@@ -10,7 +10,8 @@
 namespace firstwait {
 namespace {
 
-using Members = std::map<std::string, std::map<std::string, std::set<int32_t>>>;  // dimension -> value -> ranks
+using Members =
+    std::map<std::string, std::map<std::string, std::set<int32_t>>>;  // dimension -> value -> ranks
 
 std::string kind_of(const std::string& entity) { return entity.substr(0, entity.find('/')); }
 
@@ -28,7 +29,8 @@ class Inventory {
       for (const auto& [key, value] : e.attributes) attributes_[e.id].emplace(key, value);
   }
 
-  // Everything reachable from the start within a few links: rank -> host -> rack, host -> nic -> switch.
+  // Everything reachable from the start within a few links: rank -> host -> rack, host -> nic ->
+  // switch.
   void add(int32_t rank, std::set<std::string> start, Members& members) const {
     constexpr int kDeepest = 4;
     std::set<std::string> seen = start;
@@ -37,8 +39,10 @@ class Inventory {
       for (const std::string& entity : start) {
         const std::string kind = kind_of(entity);
         if (kind != "rank" && kind != "job") members[kind][entity].insert(rank);
-        if (const auto found = attributes_.find(entity); found != attributes_.end() && kind != "job")
-          for (const auto& [key, value] : found->second) members[kind + "." + key][value].insert(rank);
+        if (const auto found = attributes_.find(entity);
+            found != attributes_.end() && kind != "job")
+          for (const auto& [key, value] : found->second)
+            members[kind + "." + key][value].insert(rank);
         if (const auto found = links_.find(entity); found != links_.end() && kind != "job")
           for (const std::string& to : found->second)
             if (seen.insert(to).second) next.insert(to);
@@ -60,7 +64,8 @@ Members members_of(const Evidence& evidence, const std::vector<int32_t>& ranks) 
     if (const auto found = evidence.ranks.find(rank); found != evidence.ranks.end()) {
       const RankInfo& info = found->second;
       const auto add = [&](const char* dimension, int32_t value) {
-        if (value >= 0) members[dimension][std::string(dimension) + "/" + std::to_string(value)].insert(rank);
+        if (value >= 0)
+          members[dimension][std::string(dimension) + "/" + std::to_string(value)].insert(rank);
       };
       add("stage", info.stage);
       add("dp_rank", info.dp_rank);
@@ -68,7 +73,8 @@ Members members_of(const Evidence& evidence, const std::vector<int32_t>& ranks) 
       if (!info.host.empty()) start.insert("host/" + info.host);
       if (!info.gpu.empty()) {
         start.insert("gpu/" + info.gpu);
-        if (const std::string slot = slot_of(info.gpu); !slot.empty()) members["gpu_slot"]["gpu_slot/" + slot].insert(rank);
+        if (const std::string slot = slot_of(info.gpu); !slot.empty())
+          members["gpu_slot"]["gpu_slot/" + slot].insert(rank);
       }
     }
     inventory.add(rank, std::move(start), members);
@@ -97,15 +103,17 @@ std::vector<Grouping> group_slow_ranks(const Evidence& evidence, const std::vect
       g.dimensions.push_back(dimension);
       if (g.value.empty()) g.value = value;
       g.ranks.assign(of.begin(), of.end());
-      g.p_value = hypergeometric_tail(static_cast<int64_t>(ranks.size()), static_cast<int64_t>(of.size()),
-                                      static_cast<int64_t>(slow.size()), hits);
+      g.p_value =
+          hypergeometric_tail(static_cast<int64_t>(ranks.size()), static_cast<int64_t>(of.size()),
+                              static_cast<int64_t>(slow.size()), hits);
     }
   }
   for (auto& [of, g] : by_members) {
     g.p_value = std::min(1.0, g.p_value * static_cast<double>(tried));
     if (g.p_value < kIntervalAlpha) found.push_back(std::move(g));
   }
-  std::stable_sort(found.begin(), found.end(), [](const Grouping& a, const Grouping& b) { return a.p_value < b.p_value; });
+  std::stable_sort(found.begin(), found.end(),
+                   [](const Grouping& a, const Grouping& b) { return a.p_value < b.p_value; });
   constexpr size_t kMost = 5;
   found.resize(std::min(found.size(), kMost));
   return found;

@@ -73,6 +73,16 @@ Lattice best_phase(const std::vector<int32_t>& points, const std::vector<int32_t
   return best;
 }
 
+// Mean phase of the times within the period, counted from the first.
+double phase_centre(const std::vector<double>& times, double period) {
+  double c = 0, s = 0;
+  for (const double t : times) {
+    const double angle = 6.283185307179586 * std::fmod((t - times.front()) / period, 1.0);
+    c += std::cos(angle), s += std::sin(angle);
+  }
+  return std::atan2(s, c) / 6.283185307179586;
+}
+
 }  // namespace
 
 std::optional<Lattice> find_lattice(const std::vector<int32_t>& points,
@@ -95,9 +105,46 @@ std::optional<Lattice> find_lattice(const std::vector<int32_t>& points,
   return best;
 }
 
+std::optional<Lattice> find_dense_period(const std::vector<int32_t>& points,
+                                         const std::vector<double>& logs) {
+  constexpr int32_t kLongest =
+      32;  // longer ones leave most steps usual: then the slow ones form a lattice
+  constexpr size_t kMost = 20'000;
+  const size_t n = std::min(points.size(), kMost);
+  std::optional<Lattice> best;
+  double best_share = 0;
+  for (int32_t period = 2; period <= kLongest && static_cast<size_t>(3 * period) <= n; ++period) {
+    std::vector<std::vector<double>> by_phase(static_cast<size_t>(period));
+    for (size_t i = 0; i < n; ++i)
+      by_phase[static_cast<size_t>(phase_of(points[i], period))].push_back(logs[i]);
+    double low = INFINITY, high = -INFINITY, within = 0, between = 0;
+    const double middle = mean({logs.data(), n});
+    int32_t slowest = 0;
+    for (size_t f = 0; f < by_phase.size(); ++f) {
+      if (by_phase[f].empty()) continue;
+      const double m = median(by_phase[f]), average = mean(by_phase[f]);
+      low = std::min(low, m);
+      if (m > high) high = m, slowest = static_cast<int32_t>(f);
+      for (const double v : by_phase[f]) within += (v - average) * (v - average);
+      between += static_cast<double>(by_phase[f].size()) * (average - middle) * (average - middle);
+    }
+    if (high - low < std::log(kMinimumEffect)) continue;
+    const double d1 = period - 1, d2 = static_cast<double>(n) - period;
+    const double share = between / std::max(1e-12, between + within);
+    const double p = f_tail((between / d1) / std::max(1e-12, within / d2), d1, d2) * kLongest;
+    // Half of the variance, or it is not what makes steps differ. A multiple must explain clearly
+    // more to be preferred.
+    if (p >= kAlpha || share < 0.5 || share < 1.1 * best_share) continue;
+    best_share = share;
+    best = Lattice{period, slowest, by_phase[static_cast<size_t>(slowest)].size(),
+                   by_phase[static_cast<size_t>(slowest)].size(), p};
+  }
+  return best;
+}
+
 std::optional<Rhythm> find_rhythm(const std::vector<double>& times) {
   const size_t n = times.size();
-  if (n < 6) return std::nullopt;
+  if (n < 5) return std::nullopt;
   std::vector<double> candidates;
   for (size_t lag = 1; lag <= 2; ++lag)
     for (size_t i = lag; i < n; ++i)
@@ -134,10 +181,20 @@ std::optional<Rhythm> find_rhythm(const std::vector<double>& times) {
     r.period = period;
     r.agreement = agreement(period);
     const double covered = (times.back() - times.front()) / period + 1;
-    // Rayleigh's test; four fifths agreement is a spread of a ninth of the period. Half the places
-    // must be filled.
-    r.p_value = std::exp(-static_cast<double>(n - 2) * r.agreement * r.agreement) *
-                static_cast<double>(distinct.size());
+    double spread = 0;
+    const double centre = phase_centre(times, period);
+    for (const double t : times) {
+      const double off = std::fmod((t - times.front()) / period - centre + 4.5, 1.0) - 0.5;
+      spread = std::max(spread, std::abs(off));
+    }
+    // Either Rayleigh's test, or that by chance all lie so near to their middle (1 % of the period
+    // at best).
+    const auto free = static_cast<double>(n - 2);
+    const double p = std::min(std::exp(-free * r.agreement * r.agreement),
+                              std::pow(std::max(0.01, 2 * spread), free));
+    r.p_value = std::min(1.0, p * static_cast<double>(distinct.size()));
+    // An agreement of four fifths is a spread of a ninth of the period. Half the places must be
+    // filled.
     if (r.agreement < 0.8 || 2 * static_cast<double>(n) < covered || r.p_value >= kAlpha) continue;
     if (!best || r.period > best->period) best = r;
   }

@@ -21,6 +21,12 @@ struct Lattice {
 std::optional<Lattice> find_lattice(const std::vector<int32_t>& points,
                                     const std::vector<int32_t>& marked);
 
+// Short periods in which so many steps are slow that none is usual (every second step): folds the
+// logarithms of the values by step number and tests the phases against each other (F test). phase
+// is that of the slowest.
+std::optional<Lattice> find_dense_period(const std::vector<int32_t>& points,
+                                         const std::vector<double>& logs);
+
 // The same for times, which need not be exact multiples: the longest period with which the times
 // agree (Rayleigh).
 struct Rhythm {

@@ -39,7 +39,7 @@ Values block_medians(const Values& y, size_t blocks) {
 
 // Fewest values on either side. A run of two is the least that is not an isolated outlier; from 10
 // values a side on ranks reach kAlpha.
-size_t fewest(size_t n) { return std::clamp<size_t>(n / 10, 2, 10); }
+size_t fewest(size_t n) { return std::clamp<size_t>(n / 10, 2, 5); }
 
 struct Split {
   size_t at = 0;
@@ -149,9 +149,29 @@ std::vector<size_t> seeded_segmentation(const Values& z) {
   return changes;
 }
 
+// The split of y[from, to) that costs least in absolute deviation from the two levels.
+size_t locate(const Values& y, size_t from, size_t to, double before, double after) {
+  double cost = 0, least = 0;
+  size_t at = from;
+  for (size_t i = from; i < to; ++i) {
+    cost += std::abs(y[i] - before) - std::abs(y[i] - after);
+    if (cost < least) least = cost, at = i + 1;
+  }
+  return at;
+}
+
 // Drops the weakest change until each is significant and large between the stretches that remain.
 void prune(const Values& z, std::vector<size_t>& changes, size_t side) {
   while (!changes.empty()) {
+    // The search's intervals are coarse: each border first moves to its best place between its
+    // neighbours.
+    for (size_t i = 0; i < changes.size(); ++i) {
+      const size_t from = i == 0 ? 0 : changes[i - 1],
+                   to = i + 1 == changes.size() ? z.size() : changes[i + 1];
+      changes[i] = std::clamp(locate(z, from + 1, to - 1, median(cut(z, from, changes[i])),
+                                     median(cut(z, changes[i], to))),
+                              from + 1, to - 1);
+    }
     size_t weakest = SIZE_MAX;
     double smallest = INFINITY;
     for (size_t i = 0; i < changes.size(); ++i) {
@@ -166,17 +186,6 @@ void prune(const Values& z, std::vector<size_t>& changes, size_t side) {
     if (weakest == SIZE_MAX) return;
     changes.erase(changes.begin() + static_cast<ptrdiff_t>(weakest));
   }
-}
-
-// The split of y[from, to) that costs least in absolute deviation from the two levels.
-size_t locate(const Values& y, size_t from, size_t to, double before, double after) {
-  double cost = 0, least = 0;
-  size_t at = from;
-  for (size_t i = from; i < to; ++i) {
-    cost += std::abs(y[i] - before) - std::abs(y[i] - after);
-    if (cost < least) least = cost, at = i + 1;
-  }
-  return at;
 }
 
 // Refines one change within `reach` of where it was found and gives the interval by resampling the

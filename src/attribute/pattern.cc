@@ -110,7 +110,6 @@ std::optional<Regular> next_regular(const StepGrid& grid, const std::vector<Poin
   for (const Point& p : points) all.push_back(grid.steps.step[p.column]);
   const std::vector<size_t> starts = run_starts(slow);
   for (const size_t i : starts) marked.push_back(all[i]);
-  // Runs hide a period of two or three; there single steps are the points.
   const auto lattice = find_lattice(all, marked);
   if (!lattice) return std::nullopt;
   Regular r;
@@ -154,29 +153,69 @@ void fill_periodic(const StepGrid& grid, const std::vector<Point>& points, const
                          : median(between);
 }
 
-// Slow stretches that return by the clock rather than by the step count.
-bool fill_rhythm(const StepGrid& grid, const std::vector<Point>& points,
-                 const std::vector<size_t>& slow, Pattern& pattern) {
-  std::vector<double> times;
-  double begin = 0, cost = 0, total = 0;
-  const bool known = std::none_of(points.begin(), points.end(), [&](const Point& p) {
-    return grid.steps.start[p.column] == kNoTime;
-  });
-  std::vector<double> at(points.size());
-  for (size_t i = 0; i < points.size(); ++i) {
-    at[i] = known ? static_cast<double>(sat_sub(grid.steps.start[points[i].column],
-                                                grid.steps.start[points[0].column])) /
-                        1e9
-                  : begin;
-    begin += points[i].seconds;
-    total += points[i].level;
+// Every second or third step slow: the usual time is that of the fastest phase.
+bool fill_dense(const StepGrid& grid, const std::vector<Point>& points, Pattern& pattern) {
+  std::vector<int32_t> step;
+  std::vector<double> logs;
+  for (const Point& p : points) {
+    step.push_back(grid.steps.step[p.column]);
+    logs.push_back(p.residual);
   }
-  for (const size_t i : run_starts(slow)) times.push_back(at[i]);
-  std::vector<double> ratio;
+  const auto period = find_dense_period(step, logs);
+  if (!period) return false;
+  std::vector<double> slow, others;
+  double total = 0;
+  for (const Point& p : points) {
+    const bool on = (grid.steps.step[p.column] - period->phase) % period->period == 0;
+    (on ? slow : others).push_back(p.seconds);
+    total += p.seconds;
+  }
+  const double usual = median(others), mean_s = total / static_cast<double>(points.size());
+  const double cost = mean_s - usual;
+  if (cost < kMinimumCost * usual) return false;
+  pattern.kind = PatternKind::periodic;
+  pattern.period_steps = period->period;
+  pattern.period_phase = period->phase;
+  pattern.period_s = mean_s * period->period;
+  pattern.period_ratio = median(slow) / usual;
+  pattern.cost_s_per_step = cost;
+  return true;
+}
+
+// Slow stretches that return by the clock rather than by the step count. Stretches long enough to
+// have a level of their own count as one each.
+bool fill_rhythm(const StepGrid& grid, const std::vector<Point>& points,
+                 const std::vector<size_t>& slow, const Changes& changes,
+                 const std::vector<size_t>& steady, Pattern& pattern) {
+  const std::vector<Ns>& start = grid.steps.start;
+  const bool known = std::none_of(points.begin(), points.end(),
+                                  [&](const Point& p) { return start[p.column] == kNoTime; });
+  std::vector<double> at(grid.columns(), 0);
+  double elapsed = 0, usual = 0;
+  for (const Point& p : points) {
+    at[p.column] =
+        known ? static_cast<double>(sat_sub(start[p.column], start[points[0].column])) / 1e9
+              : elapsed;
+    elapsed += p.seconds;
+  }
+  std::vector<double> times, ratio;
+  double cost = 0;
+  for (const size_t i : run_starts(slow)) times.push_back(at[points[i].column]);
   for (const size_t i : slow)
     cost += points[i].excess(), ratio.push_back(std::exp(points[i].residual));
+  for (const Stretch& s : past_episodes(changes)) {
+    // Against the level behind it.
+    const auto next = std::find_if(changes.stretches.begin(), changes.stretches.end(),
+                                   [&](const Stretch& other) { return other.first == s.last + 1; });
+    if (next == changes.stretches.end()) continue;
+    times.push_back(at[steady[s.first]]);
+    cost += (s.level - next->level) * static_cast<double>(s.size());
+    ratio.insert(ratio.end(), s.size(), s.level / next->level);
+  }
+  for (const Point& p : points) usual += p.level;
+  std::sort(times.begin(), times.end());
   const auto rhythm = find_rhythm(times);
-  if (!rhythm || cost < kMinimumCost * total) return false;
+  if (!rhythm || cost < kMinimumCost * usual) return false;
   pattern.kind = PatternKind::periodic;
   pattern.period_s = rhythm->period;
   pattern.period_ratio = mean(ratio);
@@ -246,7 +285,8 @@ Regularity find_regularity(StepGrid& grid, const std::vector<size_t>& steady,
   }
   if (dearest && dearest->cost >= kMinimumCost * usual) {
     fill_periodic(grid, points, *dearest, out.pattern);
-  } else if (fill_rhythm(grid, points, slow, out.pattern)) {
+  } else if (fill_dense(grid, points, out.pattern) ||
+             fill_rhythm(grid, points, slow, changes, steady, out.pattern)) {
     rest.clear();
   }
   const double enough =

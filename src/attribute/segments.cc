@@ -14,7 +14,7 @@ namespace {
 // What is normal beyond the start: median and band of the steps behind the longest start-up allowed
 // for.
 struct Band {
-  double median = kNaN, width = kNaN;
+  double median = kNaN, width = kNaN, share = 1;  // share: of its own steps that it holds
   bool holds(double x) const { return std::abs(x - median) <= width; }
 };
 
@@ -28,6 +28,9 @@ Band band_of(const JobSteps& steps, size_t from, size_t to) {
   band.median = r.median;
   // Three sigma is jitter; below the minimum effect nothing is worth setting apart.
   band.width = std::max(3 * r.scale, (kMinimumEffect - 1) * r.median);
+  const auto held =
+      std::count_if(values.begin(), values.end(), [&](double v) { return band.holds(v); });
+  if (!values.empty()) band.share = static_cast<double>(held) / static_cast<double>(values.size());
   return band;
 }
 
@@ -40,6 +43,9 @@ void mark_until_settled(JobSteps& steps, size_t first, size_t limit, size_t sett
   // Compared with the steps right behind: far ones may lie behind a change.
   const Band band = band_of(steps, end, std::min(steps.size(), end + std::max<size_t>(3, limit)));
   if (!(band.median > 0)) return;
+  // Where slow steps return all the time, waiting for a quiet run would never end: only an unbroken
+  // start counts.
+  if (std::pow(band.share, static_cast<double>(settled)) < 0.7) settled = 1;
   size_t run = 0, last_out = SIZE_MAX;
   for (size_t c = first; c < end && run < settled; ++c) {
     if (steps.segment[c] != SegmentKind::steady) continue;

@@ -25,12 +25,16 @@ inline constexpr double kMinimumCost = 0.01;
 // With fewer peers a z-score says nothing (DESIGN section 5).
 inline constexpr size_t kEnoughPeers = 5;
 // Calibrated on the coefficients of variation between 10 workers of 100 production jobs (worker_csv
-// coefficient_variation, 82,739 iterations). One worker at 1.1 times nine others adds 0.03 to it: in the quieter half of
-// the jobs 95 % of the natural excursions of that size last at most 4 iterations, so a straggler must last 5.
+// coefficient_variation, 82,739 iterations). One worker at 1.1 times nine others adds 0.03 to it:
+// in the quieter half of the jobs 95 % of the natural excursions of that size last at most 4
+// iterations, so a straggler must last 5.
 inline constexpr size_t kPersistentWindows = 5;
-// Same data: the median job's workers differ by a coefficient of variation of 0.087. With too few peers to see the
-// spread of this job, a standing difference must exceed three times that.
+// Same data: the median job's workers differ by a coefficient of variation of 0.087. With too few
+// peers to see the spread of this job, a standing difference must exceed three times that.
 inline constexpr double kStandingRatioOfFew = 1.26;
+// Below three times the 1 % floor of Robust a constant difference between ranks is not told from
+// jitter.
+inline constexpr double kStandingFloor = 0.03;
 // A rank that is late without a past must be the slowest in most windows: half is the
 // least that "most" can mean.
 inline constexpr double kPersistentShare = 0.5;

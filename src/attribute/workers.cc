@@ -12,7 +12,8 @@
 namespace firstwait {
 namespace {
 
-// ln(own time / median of the peers' in the same step) per rank and steady column; NaN where either is missing.
+// ln(own time / median of the peers' in the same step) per rank and steady column; NaN where either
+// is missing.
 struct Lateness {
   std::vector<std::vector<double>> ratio;  // [rank row][steady index]
   std::vector<std::vector<double>> peers;  // the peers' median, seconds
@@ -27,12 +28,14 @@ std::vector<int> cells_of(const Evidence& evidence, const StepGrid& grid) {
     ++count[cell.back()];
   }
   // A stage with one rank has no peers in it: then stages cannot be kept apart.
-  const bool alone = std::any_of(count.begin(), count.end(), [](const auto& c) { return c.second < 2; });
+  const bool alone =
+      std::any_of(count.begin(), count.end(), [](const auto& c) { return c.second < 2; });
   if (alone || count.contains(-1)) std::fill(cell.begin(), cell.end(), 0);
   return cell;
 }
 
-Lateness lateness_of(const StepGrid& grid, const std::vector<int>& cell, const std::vector<size_t>& columns) {
+Lateness lateness_of(const StepGrid& grid, const std::vector<int>& cell,
+                     const std::vector<size_t>& columns) {
   const size_t rows = grid.ranks.ranks.size();
   Lateness l;
   l.ratio.assign(rows, std::vector<double>(columns.size(), kNaN));
@@ -41,13 +44,16 @@ Lateness lateness_of(const StepGrid& grid, const std::vector<int>& cell, const s
   for (size_t k = 0; k < columns.size(); ++k) {
     for (auto& [c, list] : by_cell) list.clear();
     for (size_t r = 0; r < rows; ++r)
-      if (const Ns t = grid.ranks.own_time[r * grid.columns() + columns[k]]; t > 0) by_cell[cell[r]].emplace_back(t, r);
+      if (const Ns t = grid.ranks.own_time[r * grid.columns() + columns[k]]; t > 0)
+        by_cell[cell[r]].emplace_back(t, r);
     for (auto& [c, list] : by_cell) {
       std::sort(list.begin(), list.end());
       const size_t m = list.size();
       if (m < 2) continue;
       // The median without the i-th: its two middle places in the list of m - 1 others.
-      const auto other = [&](size_t i, size_t place) { return static_cast<double>(list[place < i ? place : place + 1].first); };
+      const auto other = [&](size_t i, size_t place) {
+        return static_cast<double>(list[place < i ? place : place + 1].first);
+      };
       for (size_t i = 0; i < m; ++i) {
         const double peers = (other(i, (m - 2) / 2) + other(i, (m - 1) / 2)) / 2;
         l.ratio[list[i].second][k] = std::log(static_cast<double>(list[i].first) / peers);
@@ -58,15 +64,18 @@ Lateness lateness_of(const StepGrid& grid, const std::vector<int>& cell, const s
   return l;
 }
 
-std::vector<double> own_seconds(const StepGrid& grid, size_t r, const std::vector<size_t>& columns) {
+std::vector<double> own_seconds(const StepGrid& grid, size_t r,
+                                const std::vector<size_t>& columns) {
   std::vector<double> values;
   for (const size_t c : columns)
-    if (const Ns t = grid.ranks.own_time[r * grid.columns() + c]; t >= 0) values.push_back(static_cast<double>(t) / 1e9);
+    if (const Ns t = grid.ranks.own_time[r * grid.columns() + c]; t >= 0)
+      values.push_back(static_cast<double>(t) / 1e9);
   return values;
 }
 
 // Share of windows in which each rank is the slowest and clearly above its peers.
-std::vector<double> persistence(const Lateness& l, const std::vector<size_t>& columns, const std::vector<bool>& counted) {
+std::vector<double> persistence(const Lateness& l, const std::vector<size_t>& columns,
+                                const std::vector<bool>& counted) {
   constexpr size_t kWindows = 50;
   const size_t rows = l.ratio.size();
   std::vector<size_t> chosen;
@@ -96,14 +105,16 @@ std::array<double, kPhases> phase_medians(const StepTable& table, const StepGrid
     if (!table.phases[p].empty())
       for (const size_t c : columns)
         if (const uint32_t row = grid.row_at(r, c); row != kNoRow)
-          if (const Ns v = table.phase(row, static_cast<Phase>(p)); v >= 0) values.push_back(static_cast<double>(v) / 1e9);
+          if (const Ns v = table.phase(row, static_cast<Phase>(p)); v >= 0)
+            values.push_back(static_cast<double>(v) / 1e9);
     out[p] = median(std::move(values));
   }
   return out;
 }
 
-std::vector<RankStat> rank_stats(const StepTable& table, const StepGrid& grid, const std::vector<int>& cell,
-                                 const Window& current, const Window& baseline) {
+std::vector<RankStat> rank_stats(const StepTable& table, const StepGrid& grid,
+                                 const std::vector<int>& cell, const Window& current,
+                                 const Window& baseline) {
   const size_t rows = grid.ranks.ranks.size();
   const auto now = columns_of(grid.steps, current), past = columns_of(grid.steps, baseline);
   std::vector<RankStat> stats(rows);
@@ -117,7 +128,8 @@ std::vector<RankStat> rank_stats(const StepTable& table, const StepGrid& grid, c
   for (size_t r = 0; r < rows; ++r) {
     std::vector<double> peers;
     for (size_t p = 0; p < rows; ++p)
-      if (p != r && cell[p] == cell[r] && stats[p].own_s == stats[p].own_s) peers.push_back(stats[p].own_s);
+      if (p != r && cell[p] == cell[r] && stats[p].own_s == stats[p].own_s)
+        peers.push_back(stats[p].own_s);
     if (peers.empty()) continue;
     const Robust spread = robust(peers);
     if (spread.median > 0) stats[r].ratio_to_peers = stats[r].own_s / spread.median;
@@ -126,9 +138,10 @@ std::vector<RankStat> rank_stats(const StepTable& table, const StepGrid& grid, c
   return stats;
 }
 
-// What is lost to one rank over some columns: the job's slowest with and without it at its peers' pace, per step.
-double cost_of(const StepGrid& grid, const Lateness& l, const std::vector<size_t>& columns, size_t rank_row, size_t from,
-               size_t to) {
+// What is lost to one rank over some columns: the job's slowest with and without it at its peers'
+// pace, per step.
+double cost_of(const StepGrid& grid, const Lateness& l, const std::vector<size_t>& columns,
+               size_t rank_row, size_t from, size_t to) {
   double sum = 0;
   size_t n = 0;
   for (size_t k = from; k < to; ++k) {
@@ -137,7 +150,8 @@ double cost_of(const StepGrid& grid, const Lateness& l, const std::vector<size_t
       const Ns t = grid.ranks.own_time[r * grid.columns() + columns[k]];
       with = std::max(with, t);
       const double peers = l.peers[r][k];
-      without = std::max(without, r == rank_row && peers == peers ? std::min(t, static_cast<Ns>(peers * 1e9)) : t);
+      without = std::max(
+          without, r == rank_row && peers == peers ? std::min(t, static_cast<Ns>(peers * 1e9)) : t);
     }
     sum += static_cast<double>(with - without) / 1e9;
     ++n;
@@ -147,10 +161,10 @@ double cost_of(const StepGrid& grid, const Lateness& l, const std::vector<size_t
 
 // The ratios that are known, with their places.
 struct Track {
-  std::vector<double> ratio;   // own past taken out: 1 is usual
-  std::vector<double> raw;     // to the peers
-  std::vector<size_t> place;   // index into the steady columns
-  double usual = 0;            // ln of the rank's usual ratio to its peers
+  std::vector<double> ratio;  // own past taken out: 1 is usual
+  std::vector<double> raw;    // to the peers
+  std::vector<size_t> place;  // index into the steady columns
+  double usual = 0;           // ln of the rank's usual ratio to its peers
 };
 
 Track track_of(const std::vector<double>& lateness) {
@@ -167,47 +181,56 @@ Track track_of(const std::vector<double>& lateness) {
 
 // Cheap look before the search: is any short stretch late at all?
 double latest_stretch(const Track& t) {
-  double most = 0;
+  double most = 0, least = INFINITY;
   for (size_t i = 0; i < t.ratio.size(); i += kPersistentWindows) {
     const size_t end = std::min(t.ratio.size(), i + kPersistentWindows);
-    most = std::max(most, median({t.ratio.begin() + static_cast<ptrdiff_t>(i), t.ratio.begin() + static_cast<ptrdiff_t>(end)}));
+    const double m = median({t.ratio.begin() + static_cast<ptrdiff_t>(i),
+                             t.ratio.begin() + static_cast<ptrdiff_t>(end)});
+    most = std::max(most, m);
+    least = std::min(least, m);
   }
-  return most;
+  return least > 0 ? most / least : 0;
 }
 
-Straggle straggle_of(const StepGrid& grid, const Lateness& l, const std::vector<size_t>& columns, const Track& t, size_t r,
-                     const Stretch& s) {
+Straggle straggle_of(const StepGrid& grid, const Lateness& l, const std::vector<size_t>& columns,
+                     const Track& t, size_t r, const Stretch& s) {
   Straggle out;
   out.rank = grid.ranks.ranks[r];
   out.first_step = grid.steps.step[columns[t.place[s.first]]];
   out.last_step = grid.steps.step[columns[t.place[s.last]]];
   std::vector<double> inside, outside;
-  for (size_t i = 0; i < t.ratio.size(); ++i) (i >= s.first && i <= s.last ? inside : outside).push_back(t.ratio[i]);
+  for (size_t i = 0; i < t.ratio.size(); ++i)
+    (i >= s.first && i <= s.last ? inside : outside).push_back(t.ratio[i]);
   out.mean_ratio = mean(inside);
   out.peak_ratio = *std::max_element(inside.begin(), inside.end());
   out.seconds_per_step = cost_of(grid, l, columns, r, t.place[s.first], t.place[s.last] + 1);
   if (!outside.empty())
-    out.p_value = std::min(1.0, rank_sum_p(inside, outside) * static_cast<double>(grid.ranks.ranks.size()));
+    out.p_value =
+        std::min(1.0, rank_sum_p(inside, outside) * static_cast<double>(grid.ranks.ranks.size()));
   return out;
 }
 
 // Stretches in which a rank is late against both its peers and its own usual place among them.
-void find_episodes(const StepGrid& grid, const Lateness& l, const std::vector<size_t>& columns, std::vector<Straggle>& out) {
+void find_episodes(const StepGrid& grid, const Lateness& l, const std::vector<size_t>& columns,
+                   std::vector<Straggle>& out) {
   constexpr size_t kMostRanks = 64;  // the search is for the late few
   std::vector<std::pair<double, size_t>> late;
   for (size_t r = 0; r < l.ratio.size(); ++r)
-    if (const double most = latest_stretch(track_of(l.ratio[r])); most >= kMinimumEffect) late.emplace_back(-most, r);
+    if (const double most = latest_stretch(track_of(l.ratio[r])); most >= kMinimumEffect)
+      late.emplace_back(-most, r);
   std::sort(late.begin(), late.end());
   late.resize(std::min(late.size(), kMostRanks));
   for (const auto& [most, r] : late) {
     const Track t = track_of(l.ratio[r]);
-    // The usual place is the lowest lasting level: a rank that is late for most of the record has its past at the start.
+    // The usual place is the lowest lasting level: a rank that is late for most of the record has
+    // its past at the start.
     const Changes changes = find_changes(t.ratio);
     double lowest = INFINITY;
     for (const Stretch& s : changes.stretches) lowest = std::min(lowest, s.level);
     for (const Stretch& s : changes.stretches) {
       if (s.size() < kPersistentWindows || s.level < kMinimumEffect * lowest) continue;
-      const double raw = median({t.raw.begin() + static_cast<ptrdiff_t>(s.first), t.raw.begin() + static_cast<ptrdiff_t>(s.last + 1)});
+      const double raw = median({t.raw.begin() + static_cast<ptrdiff_t>(s.first),
+                                 t.raw.begin() + static_cast<ptrdiff_t>(s.last + 1)});
       if (raw < kMinimumEffect) continue;
       Straggle found = straggle_of(grid, l, columns, t, r, s);
       found.mean_ratio /= lowest;
@@ -217,18 +240,22 @@ void find_episodes(const StepGrid& grid, const Lateness& l, const std::vector<si
   }
 }
 
-// A rank that is late throughout has no past; its peers alone speak. With five peers or more it must stand out of
-// their spread, with fewer the spread cannot be known and the ratio must exceed what workers differ by normally.
+// A rank that is late throughout has no past; its peers alone speak. With five peers or more it
+// must stand out of their spread, with fewer the spread cannot be known and the ratio must exceed
+// what workers differ by normally.
 bool late_throughout(const RankStat& s) {
   if (!(s.ratio_to_peers >= kMinimumEffect) || s.persistence < kPersistentShare) return false;
-  return s.robust_z == s.robust_z ? s.robust_z >= kOutlierZ : s.ratio_to_peers >= kStandingRatioOfFew;
+  return s.robust_z == s.robust_z ? s.robust_z >= kOutlierZ
+                                  : s.ratio_to_peers >= kStandingRatioOfFew;
 }
 
-void find_standing(const StepGrid& grid, const Lateness& l, const std::vector<size_t>& columns, Workers& w) {
+void find_standing(const StepGrid& grid, const Lateness& l, const std::vector<size_t>& columns,
+                   Workers& w) {
   const size_t rows = grid.ranks.ranks.size();
   for (size_t r = 0; r < rows; ++r) {
     const int32_t rank = grid.ranks.ranks[r];
-    const bool named = std::any_of(w.straggles.begin(), w.straggles.end(), [&](const Straggle& s) { return s.rank == rank; });
+    const bool named = std::any_of(w.straggles.begin(), w.straggles.end(),
+                                   [&](const Straggle& s) { return s.rank == rank; });
     std::vector<double> known, early, late;
     for (size_t k = 0; k < columns.size(); ++k) {
       if (l.ratio[r][k] != l.ratio[r][k]) continue;
@@ -247,45 +274,60 @@ void find_standing(const StepGrid& grid, const Lateness& l, const std::vector<si
       s.mean_ratio = mean(ratios);
       s.peak_ratio = *std::max_element(ratios.begin(), ratios.end());
       s.seconds_per_step = cost_of(grid, l, columns, r, 0, columns.size());
-      const auto above = static_cast<int64_t>(std::count_if(known.begin(), known.end(), [](double v) { return v > 0; }));
-      s.p_value = std::min(1.0, binomial_tail(static_cast<int64_t>(known.size()), above, 0.5) * static_cast<double>(rows));
+      const auto above = static_cast<int64_t>(
+          std::count_if(known.begin(), known.end(), [](double v) { return v > 0; }));
+      s.p_value = std::min(1.0, binomial_tail(static_cast<int64_t>(known.size()), above, 0.5) *
+                                    static_cast<double>(rows));
       if (s.p_value < kAlpha) w.straggles.push_back(s);
       continue;
     }
     // Constant: the same in both halves within the jitter floor, and beyond three times it.
     const double drift = early.empty() || late.empty() ? 0 : std::abs(median(early) - median(late));
-    if (std::abs(std::log(ratio)) < 3 * 0.01 || drift > std::max(0.03, std::abs(std::log(ratio)) / 2)) continue;
-    const auto same_side = static_cast<int64_t>(
-        std::count_if(known.begin(), known.end(), [&](double v) { return (v > 0) == (ratio > 1) && v != 0; }));
-    if (binomial_tail(static_cast<int64_t>(known.size()), same_side, 0.5) * static_cast<double>(rows) >= kAlpha) continue;
-    w.offsets.push_back({rank, kNaN, ratio > 1 ? cost_of(grid, l, columns, r, 0, columns.size()) : 0});
+    if (std::abs(std::log(ratio)) < kStandingFloor ||
+        drift > std::max(kStandingFloor, std::abs(std::log(ratio)) / 2))
+      continue;
+    const auto same_side = static_cast<int64_t>(std::count_if(
+        known.begin(), known.end(), [&](double v) { return (v > 0) == (ratio > 1) && v != 0; }));
+    if (binomial_tail(static_cast<int64_t>(known.size()), same_side, 0.5) *
+            static_cast<double>(rows) >=
+        kAlpha)
+      continue;
+    w.offsets.push_back(
+        {rank, kNaN, ratio > 1 ? cost_of(grid, l, columns, r, 0, columns.size()) : 0});
   }
   std::vector<double> medians;
   std::map<int32_t, double> of_rank;
-  for (size_t r = 0; r < rows; ++r) medians.push_back(of_rank[grid.ranks.ranks[r]] = median(own_seconds(grid, r, columns)));
+  for (size_t r = 0; r < rows; ++r)
+    medians.push_back(of_rank[grid.ranks.ranks[r]] = median(own_seconds(grid, r, columns)));
   const double middle = median(medians);
   for (StandingOffset& o : w.offsets) o.ratio = of_rank[o.rank] / middle;
-  std::stable_sort(w.offsets.begin(), w.offsets.end(), [](const auto& a, const auto& b) { return a.ratio > b.ratio; });
+  std::erase_if(w.offsets,
+                [](const StandingOffset& o) { return !(std::abs(o.ratio - 1) >= kStandingFloor); });
+  std::stable_sort(w.offsets.begin(), w.offsets.end(),
+                   [](const auto& a, const auto& b) { return a.ratio > b.ratio; });
 }
 
 }  // namespace
 
 Workers compare_workers(const StepTable& table, const Evidence& evidence, const StepGrid& grid,
-                        const std::vector<size_t>& steady, const Window& current, const Window& baseline) {
+                        const std::vector<size_t>& steady, const Window& current,
+                        const Window& baseline) {
   Workers w;
   if (grid.ranks.ranks.size() < 2 || grid.columns() == 0) return w;
   const std::vector<int> cell = cells_of(evidence, grid);
   w.stats = rank_stats(table, grid, cell, current, baseline);
   const Lateness l = lateness_of(grid, cell, steady);
   std::vector<bool> counted(steady.size());
-  for (size_t k = 0; k < steady.size(); ++k) counted[k] = steady[k] >= current.first && steady[k] <= current.last;
+  for (size_t k = 0; k < steady.size(); ++k)
+    counted[k] = steady[k] >= current.first && steady[k] <= current.last;
   const std::vector<double> share = persistence(l, steady, counted);
   for (size_t r = 0; r < w.stats.size(); ++r) w.stats[r].persistence = share[r];
   if (steady.empty()) return w;
   find_episodes(grid, l, steady, w.straggles);
   find_standing(grid, l, steady, w);
-  std::stable_sort(w.straggles.begin(), w.straggles.end(),
-                   [](const Straggle& a, const Straggle& b) { return a.first_step < b.first_step; });
+  std::stable_sort(
+      w.straggles.begin(), w.straggles.end(),
+      [](const Straggle& a, const Straggle& b) { return a.first_step < b.first_step; });
   return w;
 }
 
@@ -297,13 +339,15 @@ void name_carriers(const std::vector<RankStat>& stats, std::vector<LedgerRow>& l
     for (const RankStat& s : stats) {
       std::vector<double> peers;
       for (const RankStat& other : stats)
-        if (other.rank != s.rank && other.phase_s[index(row.phase)] == other.phase_s[index(row.phase)])
+        if (other.rank != s.rank &&
+            other.phase_s[index(row.phase)] == other.phase_s[index(row.phase)])
           peers.push_back(other.phase_s[index(row.phase)]);
       const double mine = s.phase_s[index(row.phase)];
       if (peers.empty() || mine != mine) continue;
       const Robust r = robust(peers);
-      const bool beyond = peers.size() >= kEnoughPeers ? r.z(mine) >= kOutlierZ && mine >= kMinimumEffect * r.median
-                                                       : mine >= kStandingRatioOfFew * r.median;
+      const bool beyond = peers.size() >= kEnoughPeers
+                              ? r.z(mine) >= kOutlierZ && mine >= kMinimumEffect * r.median
+                              : mine >= kStandingRatioOfFew * r.median;
       if (beyond && mine - r.median >= 0.01 * step_s) row.ranks.push_back(s.rank);
     }
     if (row.ranks.size() == stats.size()) row.ranks.clear();

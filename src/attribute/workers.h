@@ -6,16 +6,17 @@
 namespace firstwait {
 
 struct Workers {
-  std::vector<RankStat> stats;           // one per rank, in the grid's order
-  std::vector<Straggle> straggles;       // by first step
-  std::vector<StandingOffset> offsets;   // the slowest first
+  std::vector<RankStat> stats;          // one per rank, in the grid's order
+  std::vector<Straggle> straggles;      // by first step
+  std::vector<StandingOffset> offsets;  // the slowest first
 };
 
-// Peers are the ranks of the same pipeline stage in the same step, or all ranks where stages are unknown or alone.
-// `steady` are the columns that may be compared; `current` and `baseline` the windows for RankStat. Nothing with fewer
-// than two ranks.
+// Peers are the ranks of the same pipeline stage in the same step, or all ranks where stages are
+// unknown or alone. `steady` are the columns that may be compared; `current` and `baseline` the
+// windows for RankStat. Nothing with fewer than two ranks.
 Workers compare_workers(const StepTable& table, const Evidence& evidence, const StepGrid& grid,
-                        const std::vector<size_t>& steady, const Window& current, const Window& baseline);
+                        const std::vector<size_t>& steady, const Window& current,
+                        const Window& baseline);
 
 // Fills LedgerRow::ranks: those whose phase is clearly longer than their peers'.
 void name_carriers(const std::vector<RankStat>& stats, std::vector<LedgerRow>& ledger);
