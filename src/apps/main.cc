@@ -1,10 +1,128 @@
-#include <cstdio>
+// The command line of `firstwait` (FORMATS section 4): parses, hands over to a command, returns its exit code.
+#include <CLI/CLI.hpp>
 
-#include "import/import.h"
+#include "apps/commands.h"
+#include "base/text.h"
 
-int main(int argc, char** argv) {
-  firstwait::Evidence evidence;
-  const auto result = firstwait::import_inputs({argv + 1, argv + argc}, {}, evidence);
-  if (!result) return std::fprintf(stderr, "firstwait: %s\n", result.error().what.c_str()), 2;
-  for (const auto& s : evidence.sources) std::printf("%s %s %lu\n", s.path.c_str(), s.importer.c_str(), s.rows);
+namespace firstwait {
+namespace {
+
+// Epoch seconds or ISO 8601.
+Ns time_or_none(const std::string& text) {
+  if (text.empty()) return kNoTime;
+  if (const auto iso = parse_iso8601_ns(text)) return *iso;
+  return parse_time_ns(text).value_or(kNoTime);
 }
+
+const CLI::Validator kTime(
+    [](std::string& text) {
+      return time_or_none(text) == kNoTime ? "'" + text + "' is no time; write 2026-11-18T11:16:37Z or epoch seconds"
+                                           : std::string();
+    },
+    "TIME");
+
+struct Common {
+  AnalyseOptions analyse;
+  std::string since, until;
+
+  void add_to(CLI::App& command) {
+    command.add_option("--job", analyse.align.job, "Analyse this job; default: the one with the most rows")
+        ->envname("FIRSTWAIT_JOB");
+    command.add_option("--since", since, "Ignore what was before (ISO 8601 or epoch seconds)")->check(kTime);
+    command.add_option("--until", until, "Ignore what came after")->check(kTime);
+    command
+        .add_option("--log-pattern", analyse.import.log_pattern,
+                    "Regular expression for training logs, with groups (?<step>), (?<duration_s>) or (?<time>), (?<rank>)")
+        ->envname("FIRSTWAIT_LOG_PATTERN");
+  }
+  const AnalyseOptions& finished() {
+    analyse.align.since = time_or_none(since);
+    analyse.align.until = time_or_none(until);
+    analyse.progress = true;
+    return analyse;
+  }
+};
+
+void add_output(CLI::App& command, OutputOptions& output, bool html) {
+  std::vector<std::string> formats = {"text", "json"};
+  if (html) formats.emplace_back("html");
+  command.add_option("--format", output.format, "Output format")
+      ->check(CLI::IsMember(formats))
+      ->envname("FIRSTWAIT_FORMAT");
+  command.add_option("--out", output.out, "Write to this file instead of standard output");
+}
+
+int run(int argc, char** argv) {
+  CLI::App app{"Tells why an AI training job is slow: where the waiting begins, since when, and what would help."};
+  app.name("firstwait");
+  app.set_version_flag("--version", "firstwait " FIRSTWAIT_VERSION);
+  app.require_subcommand(1);
+  int rc = kAnalysed;
+
+  Common common;
+  DiagnoseOptions d;
+  auto* diagnose_command = app.add_subcommand("diagnose", "Explain traces, logs, metrics and bundles");
+  diagnose_command->add_option("INPUT", d.inputs, "Files, directories or bundles, any mix")->required();
+  common.add_to(*diagnose_command);
+  add_output(*diagnose_command, d.output, true);
+  diagnose_command->add_option("--fail-on", d.fail_on, "Exit 1 when a finding reaches this confidence")
+      ->check(CLI::Range(0.0, 1.0));
+  diagnose_command->callback([&] {
+    d.analyse = common.finished();
+    rc = diagnose(d);
+  });
+
+  CompareOptions c;
+  auto* compare_command = app.add_subcommand("compare", "Compare two runs: effect, interval, what changed");
+  compare_command->add_option("BEFORE", c.before, "File, directory or bundle")->required();
+  compare_command->add_option("AFTER", c.after, "File, directory or bundle")->required();
+  common.add_to(*compare_command);
+  add_output(*compare_command, c.output, true);
+  compare_command->callback([&] {
+    c.analyse = common.finished();
+    rc = compare_runs(c);
+  });
+
+  WhatIfOptions w;
+  auto* what_if_command = app.add_subcommand("what-if", "Predict what an action would bring");
+  what_if_command->add_option("INPUT", w.inputs, "Files, directories or bundles")->required();
+  what_if_command->add_option("--apply", w.action, "Action id, see `firstwait list actions`")->required();
+  what_if_command->add_option("--set", w.set, "A setting after the change, such as loader.num_workers=12");
+  what_if_command->add_option("--assume", w.assume, "A resource, such as storage.read_bytes_per_second=3e9");
+  common.add_to(*what_if_command);
+  add_output(*what_if_command, w.output, false);
+  what_if_command->callback([&] {
+    w.analyse = common.finished();
+    rc = what_if(w);
+  });
+
+  ExportOptions e;
+  auto* export_command = app.add_subcommand("export", "Write the timeline for Perfetto");
+  export_command->add_option("--perfetto", e.perfetto, "The trace file to write")->required();
+  export_command->add_option("INPUT", e.inputs, "Files, directories or bundles")->required();
+  common.add_to(*export_command);
+  export_command->callback([&] {
+    e.analyse = common.finished();
+    rc = export_trace(e);
+  });
+
+  std::string what, list_format = "text";
+  auto* list_command = app.add_subcommand("list", "Show what this build knows");
+  list_command->add_option("WHAT", what, "collectors, importers, hypotheses, actions or metrics")
+      ->required()
+      ->check(CLI::IsMember({"collectors", "importers", "hypotheses", "actions", "metrics"}));
+  list_command->add_option("--format", list_format, "Output format")->check(CLI::IsMember({"text", "json"}));
+  list_command->callback([&] { rc = list(what, list_format); });
+
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? kAnalysed : kUsage;
+  }
+  return rc;
+}
+
+}  // namespace
+}  // namespace firstwait
+
+int main(int argc, char** argv) { return firstwait::run(argc, argv); }

@@ -1,0 +1,56 @@
+// The commands of `firstwait`: each takes what the user asked for and returns the exit code (FORMATS section 4).
+#pragma once
+#include <string>
+#include <vector>
+
+#include "apps/analyse.h"
+
+namespace firstwait {
+
+inline constexpr int kAnalysed = 0, kFindingReached = 1, kUsage = 2;
+
+struct OutputOptions {
+  std::string format = "text";  // text, json, html
+  std::string out;              // a file; empty: standard output
+};
+
+struct DiagnoseOptions {
+  AnalyseOptions analyse;
+  OutputOptions output;
+  std::vector<std::string> inputs;
+  double fail_on = 2;  // a confidence; above 1: never
+};
+int diagnose(const DiagnoseOptions& options);
+
+struct CompareOptions {
+  AnalyseOptions analyse;
+  OutputOptions output;
+  std::string before, after;
+};
+int compare_runs(const CompareOptions& options);
+
+struct WhatIfOptions {
+  AnalyseOptions analyse;
+  OutputOptions output;
+  std::vector<std::string> inputs;
+  std::string action;
+  std::vector<std::string> set, assume;  // "key=value"
+};
+int what_if(const WhatIfOptions& options);
+
+struct ExportOptions {
+  AnalyseOptions analyse;
+  std::vector<std::string> inputs;
+  std::string perfetto;  // the file to write
+};
+int export_trace(const ExportOptions& options);
+
+// collectors, importers, hypotheses, actions or metrics
+int list(const std::string& what, const std::string& format);
+
+// Prints an error as "firstwait: what (where). remedy" and returns kUsage.
+int fail(const Error& error);
+// Writes to the file or to standard output.
+int deliver(const std::string& text, const OutputOptions& options);
+
+}  // namespace firstwait

@@ -1,0 +1,79 @@
+#include <fmt/format.h>
+
+#include <set>
+
+#include "apps/commands.h"
+#include "explain/action_table.h"
+#include "explain/hypothesis.h"
+#include "import/importer.h"
+#include "present/json_writer.h"
+
+namespace firstwait {
+namespace {
+
+struct Row {
+  std::string id, text, more;
+};
+
+// A need that is a metric's name: one word with the letters of Prometheus names.
+bool is_metric(std::string_view need) {
+  static constexpr std::string_view kFamilies[] = {"node_", "DCGM_", "firstwait_", "lustre_"};
+  if (need.find(' ') != std::string_view::npos) return false;
+  for (const auto family : kFamilies)
+    if (need.starts_with(family)) return true;
+  return false;
+}
+
+std::vector<Row> rows_of(const std::string& what) {
+  std::vector<Row> rows;
+  if (what == "importers") {
+    for (const auto& e : importers())
+      rows.push_back({std::string(e.module->name), std::string(e.module->summary), std::string(e.module->formats)});
+  } else if (what == "hypotheses") {
+    for (const auto& e : hypotheses())
+      rows.push_back({std::string(e.module->id), std::string(e.module->claim), std::string(e.module->decides)});
+  } else if (what == "actions") {
+    for (const auto& table : actions())
+      for (const auto& row : table.module->rows)
+        rows.push_back({std::string(row.id), std::string(row.text), std::string(row.caution)});
+  } else if (what == "metrics") {
+    std::map<std::string, std::string> users;
+    for (const auto& e : hypotheses())
+      for (const auto need : e.module->needs)
+        if (is_metric(need)) {
+          auto& list = users[std::string(need)];
+          list += (list.empty() ? "" : ", ") + std::string(e.module->id);
+        }
+    for (auto& [metric, causes] : users) rows.push_back({metric, "decides " + causes, ""});
+  }
+  return rows;
+}
+
+}  // namespace
+
+int list(const std::string& what, const std::string& format) {
+  const auto rows = rows_of(what);
+  std::string text;
+  if (format == "json") {
+    JsonWriter json;
+    json.begin_array();
+    for (const auto& r : rows) {
+      json.begin_object();
+      json.key("id").text(r.id);
+      json.key("text").text(r.text);
+      json.key("more").text(r.more);
+      json.end_object();
+    }
+    json.end_array();
+    text = json.take() + "\n";
+  } else {
+    for (const auto& r : rows) {
+      text += fmt::format("{}\n    {}\n", r.id, r.text);
+      if (!r.more.empty()) text += fmt::format("    {}\n", r.more);
+    }
+    if (rows.empty()) text = fmt::format("no {} in this build\n", what);
+  }
+  return deliver(text, {});
+}
+
+}  // namespace firstwait
