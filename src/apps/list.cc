@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
-#include <set>
+#include <algorithm>
+#include <map>
 
 #include "apps/commands.h"
 #include "explain/action_table.h"
@@ -49,9 +50,49 @@ std::vector<Row> rows_of(const std::string& what) {
   return rows;
 }
 
+// All that a hypothesis declares; the documentation's tables are made from this.
+std::string hypotheses_json() {
+  JsonWriter j;
+  j.begin_array();
+  for (const auto& e : hypotheses()) {
+    const Hypothesis& h = *e.module;
+    j.begin_object();
+    j.key("id").text(h.id);
+    j.key("claim").text(h.claim);
+    j.key("decides").text(h.decides);
+    j.key("checklist_step").integer(h.checklist_step);
+    j.key("prior").number(h.prior);
+    j.key("accounts_for").begin_array();
+    for (const Phase p : h.accounts_for) j.text(name(p));
+    j.end_array();
+    j.key("needs").begin_array();
+    for (const auto need : h.needs) j.text(need);
+    j.end_array();
+    j.key("thresholds").begin_array();
+    for (const auto& t : h.thresholds) {
+      j.begin_object();
+      j.key("name").text(t.name);
+      j.key("value").number(t.value);
+      j.key("unit").text(t.unit);
+      j.key("source").text(t.source);
+      j.end_object();
+    }
+    j.end_array();
+    j.key("actions").begin_array();
+    for (const auto& table : actions())
+      for (const auto& row : table.module->rows)
+        if (std::find(row.cures.begin(), row.cures.end(), h.id) != row.cures.end()) j.text(row.id);
+    j.end_array();
+    j.end_object();
+  }
+  j.end_array();
+  return j.take() + "\n";
+}
+
 }  // namespace
 
 int list(const std::string& what, const std::string& format) {
+  if (what == "hypotheses" && format == "json") return deliver(hypotheses_json(), {});
   const auto rows = rows_of(what);
   std::string text;
   if (format == "json") {
