@@ -8,6 +8,7 @@
 #include <limits>
 
 namespace firstwait {
+inline namespace shown {
 namespace {
 
 std::string group_thousands(std::string digits) {
@@ -282,4 +283,5 @@ std::string list_text(const std::vector<std::string>& items, size_t most) {
   return out;
 }
 
+}  // namespace shown
 }  // namespace firstwait

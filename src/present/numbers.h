@@ -10,6 +10,7 @@
 #include "model/attribution.h"
 
 namespace firstwait {
+inline namespace shown {
 
 inline constexpr std::string_view kAbsent = "–";
 
@@ -56,4 +57,5 @@ std::string list_text(const std::vector<std::string>& items, size_t most);
 // The same without an "and" before the last.
 std::string comma_text(const std::vector<std::string>& items, size_t most);
 
+}  // namespace shown
 }  // namespace firstwait
