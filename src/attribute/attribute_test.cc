@@ -1,0 +1,148 @@
+#include "attribute/attribute.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "align/align.h"
+#include "attribute/test_series.h"
+
+namespace firstwait {
+namespace {
+
+Attribution diagnose(Evidence& evidence) {
+  align(evidence, {});
+  return attribute(evidence);
+}
+
+TEST(Attribute, NothingInNothingOut) {
+  Evidence evidence;
+  const Attribution a = diagnose(evidence);
+  EXPECT_EQ(a.level, EvidenceLevel::none);
+  EXPECT_EQ(a.pattern.kind, PatternKind::none);
+  EXPECT_TRUE(a.ledger.empty());
+}
+
+TEST(Attribute, OnsetFollowsScaleAndShift) {
+  for (const double scale : {0.5, 1.0, 3.0}) {
+    Evidence evidence =
+        one_rank(800, 0.05, [&](int32_t s) { return scale * (s < 500 ? 100 : 220); });
+    for (Ns& start : evidence.steps.start) start += 365 * Ns{86'400'000'000'000};
+    const Attribution a = diagnose(evidence);
+    ASSERT_TRUE(a.onset.has_value());
+    EXPECT_EQ(a.onset->step, 500);
+    EXPECT_EQ(a.onset->time, evidence.steps.start[500]);
+    EXPECT_EQ(a.pattern.kind, PatternKind::step);
+    EXPECT_NEAR(a.slowdown, 2.2, 0.05);
+    EXPECT_LT(a.slowdown_ci.lo, a.slowdown);
+    EXPECT_GT(a.slowdown_ci.hi, a.slowdown);
+  }
+}
+
+TEST(Attribute, EveryTenthStepIsPeriodicAndGoneWhenTheFaultIs) {
+  Evidence slow = one_rank(3000, 0.01, [](int32_t s) { return s % 10 == 4 ? 600 : 100; });
+  const Attribution a = diagnose(slow);
+  EXPECT_EQ(a.pattern.kind, PatternKind::periodic);
+  EXPECT_EQ(a.pattern.period_steps, 10);
+  EXPECT_EQ(a.pattern.period_phase, 4);
+  EXPECT_NEAR(a.pattern.period_ratio, 6, 0.1);
+  EXPECT_NEAR(*a.pattern.period_s, 1.5, 0.02);
+  EXPECT_FALSE(a.onset.has_value());
+  Evidence fixed = one_rank(3000, 0.01, [](int32_t) { return 100; });
+  EXPECT_EQ(diagnose(fixed).pattern.kind, PatternKind::none);
+}
+
+TEST(Attribute, IsolatedSlowStepsAreListedAndTheStepBehindAnEvaluationIsNot) {
+  const auto time = [](int32_t s) {
+    return s == 129 || s == 400 || s == 477 ? 350 : s % 125 == 1 ? 127 : 94 + s / 100;
+  };
+  Evidence evidence = one_rank(1000, 0.01, time);
+  for (int32_t s = 0; s < 1000; s += 125)
+    evidence.events.push_back(
+        {"evaluation", "", kNoTime, kNoTime, {{"step", std::to_string(s)}}, ""});
+  const Attribution a = diagnose(evidence);
+  EXPECT_EQ(a.pattern.kind, PatternKind::intermittent);
+  ASSERT_EQ(a.outliers.size(), 3U);
+  EXPECT_EQ(a.outliers[0].step, 129);
+  EXPECT_EQ(a.outliers[2].step, 477);
+  EXPECT_NEAR(a.outliers[1].ratio, 350 / 98.0, 0.1);
+}
+
+TEST(Attribute, OneSlowEpochIsAnOutlierAndASlowFirstEpochIsNone) {
+  Evidence evidence;
+  const double seconds[] = {132.81, 112.88, 112.87, 112.85, 174.06};
+  for (int32_t e = 0; e < 5; ++e) {
+    const size_t row =
+        evidence.steps.append(kNoName, 0, e + 1, kNoTime, static_cast<Ns>(seconds[e] * 1e9));
+    evidence.steps.epoch[row] = e + 1;
+  }
+  const Attribution a = diagnose(evidence);
+  ASSERT_EQ(a.outliers.size(), 1U);
+  EXPECT_EQ(a.outliers[0].step, 5);
+  EXPECT_EQ(a.steps.segment[0], SegmentKind::first_epoch);
+  EXPECT_FALSE(a.onset.has_value());
+}
+
+TEST(Attribute, LedgerSumsExactlyAndFollowsTheLateRank) {
+  Evidence evidence;
+  for (int32_t r = 0; r < 4; ++r)
+    for (int32_t s = 0; s < 50; ++s) {
+      const size_t row = evidence.steps.append(kNoName, r, s, kNoTime, 100'000'001);
+      const Ns input = r == 2 ? 60'000'000 : 5'000'000;
+      evidence.steps.set_phase(row, Phase::input_wait, input);
+      evidence.steps.set_phase(row, Phase::forward, 20'000'000);
+      evidence.steps.set_phase(row, Phase::collective, 75'000'000 - input);
+    }
+  const Attribution a = diagnose(evidence);
+  EXPECT_EQ(a.level, EvidenceLevel::phases);
+  for (size_t c = 0; c < a.steps.size(); ++c) {
+    Ns sum = 0;
+    for (const auto& column : a.steps.ledger) sum += column[c];
+    EXPECT_EQ(sum, a.steps.time[c]);
+    EXPECT_EQ(a.steps.critical_rank[c], 2);
+  }
+  ASSERT_FALSE(a.ledger.empty());
+  EXPECT_EQ(a.ledger[0].phase, Phase::input_wait);
+  EXPECT_EQ(a.ledger[0].ranks, std::vector<int32_t>{2});
+  double seconds = 0;
+  for (const LedgerRow& row : a.ledger) seconds += row.seconds;
+  EXPECT_NEAR(seconds, a.current_s, 1e-12);
+  EXPECT_NEAR(a.collective_transfer_s, 0.015, 1e-9);
+  EXPECT_NEAR(a.collective_wait_s, 0.055 * 3 / 4, 1e-9);
+  EXPECT_NEAR(a.productive_fraction, 0.2, 1e-6);
+  EXPECT_EQ(a.pattern.kind, PatternKind::chronic);
+}
+
+TEST(Attribute, PhasesLongerThanTheirStepAreFittedIn) {
+  Evidence evidence;
+  for (int32_t s = 0; s < 5; ++s) {
+    const size_t row = evidence.steps.append(kNoName, 0, s, kNoTime, 1000);
+    evidence.steps.set_phase(row, Phase::forward, INT64_MAX);
+    evidence.steps.set_phase(row, Phase::backward, INT64_MAX);
+  }
+  const Attribution a = diagnose(evidence);
+  EXPECT_EQ(a.steps.ledger[index(Phase::forward)][0], 500);
+  EXPECT_EQ(a.steps.ledger[index(Phase::unexplained)][0], 0);
+}
+
+TEST(Attribute, HostileTimesDoNotOverflow) {
+  Evidence evidence;
+  for (int32_t s = 0; s < 20; ++s) {
+    evidence.steps.append(kNoName, s % 3, INT32_MAX - s, s % 2 == 0 ? INT64_MAX : INT64_MIN + 1,
+                          INT64_MAX);
+    evidence.collectives.append(s % 3, -1, 1, 0, s, INT64_MIN + 1 + s, INT64_MAX, -1, true);
+  }
+  evidence.rank(0).relative_time = true;
+  const Attribution a = diagnose(evidence);
+  EXPECT_EQ(a.steps.size(), 20U);
+}
+
+TEST(Attribute, ManyRanksAndStepsWithOneRowEachStayInProportion) {
+  Evidence evidence;
+  for (int32_t i = 0; i < 20'000; ++i) evidence.steps.append(kNoName, i, i, kNoTime, 1000);
+  const Attribution a = diagnose(evidence);
+  EXPECT_LE(a.ranks.step_time.size(), size_t{1} << 20);
+}
+
+}  // namespace
+}  // namespace firstwait

@@ -1,0 +1,107 @@
+#include "attribute/workers.h"
+
+#include <gtest/gtest.h>
+
+#include "align/align.h"
+#include "attribute/attribute.h"
+#include "attribute/grouping.h"
+#include "attribute/test_series.h"
+
+namespace firstwait {
+namespace {
+
+Attribution diagnose(Evidence& evidence) {
+  align(evidence, {});
+  return attribute(evidence);
+}
+
+TEST(Workers, ALateSpellIsNamedAtItsRankWhereverThatIs) {
+  for (const int32_t late : {0, 3, 9}) {
+    Evidence evidence;
+    for (int32_t r = 0; r < 10; ++r)
+      add_rank(evidence, r, 300, 0.03, [&](int32_t s) {
+        return (430 - 0.1 * s) *
+               (r == late && s >= 181 && s <= 194 ? 1.5 : 1);  // over a common drift
+      });
+    const Attribution a = diagnose(evidence);
+    ASSERT_EQ(a.straggles.size(), 1U) << late;
+    EXPECT_EQ(a.straggles[0].rank, late);
+    EXPECT_EQ(a.straggles[0].first_step, 181);
+    EXPECT_EQ(a.straggles[0].last_step, 194);
+    EXPECT_NEAR(a.straggles[0].mean_ratio, 1.5, 0.05);
+    EXPECT_FALSE(a.onset.has_value());
+  }
+}
+
+TEST(Workers, ConstantOffsetsAreNoFault) {
+  const double offset[] = {0.84, 0.82, 0.89, 1.02, 1.02, 1.08, 1, 1.01, 1, 0.95};
+  Evidence evidence;
+  for (int32_t r = 0; r < 10; ++r)
+    add_rank(evidence, r, 240, 0.02, [&](int32_t) { return 838 * offset[r]; });
+  const Attribution a = diagnose(evidence);
+  EXPECT_TRUE(a.straggles.empty());
+  EXPECT_FALSE(a.onset.has_value());
+  ASSERT_FALSE(a.offsets.empty());
+  EXPECT_EQ(a.offsets[0].rank, 5);
+  EXPECT_NEAR(a.offsets[0].ratio, 1.08, 0.01);
+  EXPECT_NEAR(a.offsets[0].seconds_per_step, 0.045, 0.015);  // the next slowest is at 1.02
+}
+
+TEST(Workers, ARankLateThroughoutIsComparedWithItsPeers) {
+  Evidence evidence;
+  for (int32_t r = 0; r < 8; ++r)
+    add_rank(evidence, r, 300, 0.03, [&](int32_t) { return r == 2 ? 160 : 100; });
+  const Attribution a = diagnose(evidence);
+  ASSERT_EQ(a.straggles.size(), 1U);
+  EXPECT_EQ(a.straggles[0].rank, 2);
+  EXPECT_EQ(a.baseline_kind, BaselineKind::peers);
+  EXPECT_NEAR(a.slowdown, 1.55, 0.05);
+  EXPECT_EQ(a.pattern.kind, PatternKind::chronic);
+}
+
+TEST(Workers, FewerThanFivePeersGetNoZScore) {
+  Evidence evidence;
+  for (int32_t r = 0; r < 4; ++r)
+    add_rank(evidence, r, 100, 0.03, [&](int32_t s) { return r == 1 && s > 30 ? 150 : 100; });
+  const Attribution a = diagnose(evidence);
+  ASSERT_EQ(a.straggles.size(), 1U);
+  EXPECT_EQ(a.straggles[0].rank, 1);
+  EXPECT_EQ(a.straggles[0].first_step, 31);
+  for (const RankStat& s : a.rank_stats) EXPECT_TRUE(std::isnan(s.robust_z));
+}
+
+TEST(Workers, EqualRanksAreNotAccused) {
+  for (uint64_t seed = 0; seed < 5; ++seed) {
+    Evidence evidence;
+    for (int32_t r = 0; r < 16; ++r)
+      add_rank(evidence, r + static_cast<int32_t>(seed) * 100, 500, 0.1,
+               [](int32_t) { return 100; });
+    const Attribution a = diagnose(evidence);
+    EXPECT_TRUE(a.straggles.empty());
+    EXPECT_TRUE(a.offsets.empty());
+  }
+}
+
+TEST(Grouping, NamesTheRackAndReportsWhatCannotBeToldApartTogether) {
+  Evidence evidence;
+  std::vector<int32_t> ranks;
+  for (int32_t r = 0; r < 32; ++r) {
+    evidence.rank(r).host = "n" + std::to_string(r / 4);
+    ranks.push_back(r);
+  }
+  for (int32_t h = 0; h < 8; ++h) {
+    const std::string host = "host/n" + std::to_string(h), rack = std::to_string(h / 2);
+    evidence.relations.push_back({host, "located_in", "rack/r" + rack, "", kNoTime, kNoTime});
+    evidence.relations.push_back({host, "connects_to", "switch/s" + rack, "", kNoTime, kNoTime});
+  }
+  const auto groups = group_slow_ranks(evidence, ranks, {8, 9, 10, 11, 12, 13, 14, 15});
+  ASSERT_FALSE(groups.empty());
+  EXPECT_EQ(groups[0].dimensions, (std::vector<std::string>{"rack", "switch"}));
+  EXPECT_EQ(groups[0].value, "rack/r1");
+  EXPECT_LT(groups[0].p_value, 1e-5);
+  EXPECT_TRUE(group_slow_ranks(evidence, ranks, {0, 5, 10, 15, 20, 25}).empty());
+  EXPECT_TRUE(group_slow_ranks(evidence, ranks, {3}).empty());
+}
+
+}  // namespace
+}  // namespace firstwait
