@@ -21,12 +21,21 @@ class Meanings {
   std::vector<uint8_t> known_;
 };
 
+// Times beyond half the range are nobody's; without them all sums and differences fit.
+constexpr Ns kLimit = INT64_MAX / 2;
+bool is_usable(const SpanTable& spans, size_t i) {
+  return spans.start[i] > -kLimit && spans.start[i] < kLimit && spans.duration[i] >= 0;
+}
+Interval_ns interval_of(const SpanTable& spans, size_t i) {
+  return {spans.start[i], std::min(sat_add(spans.start[i], spans.duration[i]), kLimit)};
+}
+
 void add_host(RankTrace& trace, const SpanTable& spans, size_t i, TraceName name) {
   Phase phase = phase_of(name);
   if (phase == Phase::unexplained) phase = spans.phase[i];
   trace.seen_phases |= 1u << index(phase);
   trace.seen_names |= 1u << static_cast<unsigned>(name);
-  const Interval_ns interval{spans.start[i], sat_add(spans.start[i], spans.duration[i])};
+  const Interval_ns interval = interval_of(spans, i);
   if (name == TraceName::host_collective) trace.host_collectives.push_back(interval);
   if (spans.lane[i] == Lane::main_thread) {
     trace.main.push_back({interval.start, interval.end, name, phase, spans.step[i], spans.op[i]});
@@ -50,8 +59,8 @@ void add_copy(RankTrace& trace, const Evidence& evidence, size_t i, const Interv
 
 void add_span(RankTrace& trace, const Evidence& evidence, size_t i, Meanings& meanings) {
   const SpanTable& spans = evidence.spans;
-  if (spans.start[i] == kNoTime || spans.duration[i] < 0) return;
-  const Interval_ns interval{spans.start[i], sat_add(spans.start[i], spans.duration[i])};
+  if (!is_usable(spans, i)) return;
+  const Interval_ns interval = interval_of(spans, i);
   switch (spans.lane[i]) {
     case Lane::main_thread:
     case Lane::host_thread:

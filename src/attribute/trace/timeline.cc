@@ -6,7 +6,11 @@ namespace {
 // What is known inside a span, given what is known around it.
 Piece inside(const Piece& around, const HostSpan& span) {
   Piece p = around;
-  if (span.name == TraceName::step || span.name == TraceName::iteration) return p;
+  if (span.name == TraceName::step || span.name == TraceName::iteration) {
+    // An optimizer that calls the training step back (a closure) holds more than the optimizer.
+    if (around.phase == Phase::optimizer) p.phase = Phase::unexplained;
+    return p;
+  }
   p.covered = true;
   if (is_firm(around.phase)) {
     // Collection of garbage strikes anywhere; other work inside a wait or a save is part of it.

@@ -9,6 +9,7 @@ namespace {
 constexpr size_t kNone = JsonIndex::kNone;
 // The index of a piece stays in the first-level cache.
 constexpr size_t kPiece = 64 << 10;
+constexpr size_t kPieceBehindDamage = 2 << 10;
 constexpr size_t kMaxEvent = 4 << 20;
 constexpr size_t kMaxTopLevel = 64 << 20;
 constexpr size_t kMaxUnwanted =
@@ -66,7 +67,9 @@ void EventScanner::feed(std::string_view chunk) {
     offset_ += used;
     chunk.remove_prefix(used);
     if (used > 0) {
-      piece = kPiece;
+      // Little of the piece behind a damage is used: an index of all of it would be built again and
+      // again.
+      piece = state_ == State::resync ? kPieceBehindDamage : std::min(kPiece, 2 * piece);
     } else if (text.size() == chunk.size()) {
       carry_.assign(chunk);
       wanted_ = std::max<size_t>(256, 2 * carry_.size());
@@ -81,11 +84,27 @@ bool EventScanner::finish() {
   std::string rest;
   rest.swap(carry_);
   std::string_view left = rest;
+  size_t piece = kPiece;
   while (!left.empty()) {
-    const size_t used = scan(left, true);
+    const std::string_view text = left.substr(0, piece);
+    const bool all = text.size() == left.size();
+    size_t used = scan(text, all);
+    if (used == 0 && !all) {
+      piece *= 2;
+      continue;
+    }
+    if (used == 0) {
+      // An event without an end: cut, or damaged, and then there are events behind it.
+      if (state_ != State::array) break;
+      remember_previous(left.substr(0, 1));
+      state_ = State::resync;
+      used = 1 + find_event(left.substr(1), true);
+      if (state_ != State::array) break;
+      handler_.invalid(offset_);
+    }
+    piece = state_ == State::resync ? kPieceBehindDamage : std::min(kPiece, 2 * piece);
     offset_ += used;
     left.remove_prefix(used);
-    if (used == 0) break;
   }
   return state_ == State::done;
 }

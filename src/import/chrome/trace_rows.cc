@@ -282,13 +282,15 @@ void TraceRows::device_span(const TraceEvent& event, Category category, Ns start
     lane = Lane::gpu_collective;
   }
   ++device_rows_[hash32(event.pid)];
-  if (lane == Lane::gpu_collective) collective(name, event, start, duration, true);
-  context_.out.spans.append(0, -1, start, duration, name.id,
-                            lane == Lane::gpu_collective ? Phase::collective
-                            : name.copy.kind == CopyKind::host_to_device && lane == Lane::gpu_copy
-                                ? Phase::h2d
-                                : Phase::unexplained,
-                            lane, hash32(event.pid, event.tid), bytes);
+  Phase phase = Phase::unexplained;
+  if (lane == Lane::gpu_collective) {
+    const std::string_view op = collective(name, event, start, duration, true);
+    phase = op == "send" || op == "recv" ? Phase::p2p : Phase::collective;
+  } else if (lane == Lane::gpu_copy && name.copy.kind == CopyKind::host_to_device) {
+    phase = Phase::h2d;
+  }
+  context_.out.spans.append(0, -1, start, duration, name.id, phase, lane,
+                            hash32(event.pid, event.tid), bytes);
 }
 
 TraceRows::CollectiveArgs TraceRows::collective_args(const TraceEvent& event) const {
@@ -314,8 +316,8 @@ TraceRows::CollectiveArgs TraceRows::collective_args(const TraceEvent& event) co
   return a;
 }
 
-void TraceRows::collective(const Name& name, const TraceEvent& event, Ns start, Ns duration,
-                           bool on_device) {
+std::string_view TraceRows::collective(const Name& name, const TraceEvent& event, Ns start,
+                                       Ns duration, bool on_device) {
   const CollectiveArgs args = collective_args(event);
   std::string_view op = args.op;
   if (op.empty()) op = on_device ? name.collective : collective_of_text(event.name);
@@ -324,6 +326,7 @@ void TraceRows::collective(const Name& name, const TraceEvent& event, Ns start, 
   context_.out.collectives.append(0, -1, names.intern(args.group), names.intern(op), args.seq,
                                   start, duration, args.bytes, on_device);
   collective_external_.push_back(args.external_id);
+  return op;
 }
 
 void TraceRows::begin(const TraceEvent& event) {

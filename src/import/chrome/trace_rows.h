@@ -72,7 +72,9 @@ class TraceRows final : public EventHandler {
   void begin(const TraceEvent& event);
   void end(const TraceEvent& event);
   void metadata(const TraceEvent& event);
-  void collective(const Name& name, const TraceEvent& event, Ns start, Ns duration, bool on_device);
+  // The operation, in PyTorch's words.
+  std::string_view collective(const Name& name, const TraceEvent& event, Ns start, Ns duration,
+                              bool on_device);
   CollectiveArgs collective_args(const TraceEvent& event) const;
   const Name& name_of(std::string_view raw);
   Thread& thread_of(std::string_view pid, std::string_view tid);
