@@ -11,6 +11,7 @@ constexpr size_t kNone = JsonIndex::kNone;
 constexpr size_t kPiece = 64 << 10;
 constexpr size_t kPieceBehindDamage = 2 << 10;
 constexpr size_t kMaxEvent = 4 << 20;
+constexpr size_t kMaxIgnored = 512;
 constexpr size_t kMaxTopLevel = 64 << 20;
 constexpr size_t kMaxUnwanted =
     1 << 20;  // a top-level value larger than this is skipped as it streams by
@@ -165,7 +166,7 @@ size_t EventScanner::find_event(std::string_view piece, bool last) {
     size_t before = at;
     while (before > 0 && is_blank(piece[before - 1])) --before;
     const char previous = before > 0 ? piece[before - 1] : previous_;
-    if (previous != ',' && previous != '[' && previous != '}') continue;
+    if (previous != ',' && previous != '[' && previous != '}' && previous != '{') continue;
     const std::string_view head = piece.substr(at, kAhead);
     const size_t key = head.find_first_not_of(" \n\r\t", 1);
     if (key == std::string_view::npos || head[key] != '"' || !is_event_key(head.substr(key + 1)))
@@ -196,6 +197,7 @@ size_t EventScanner::value_end(size_t at, bool last, bool& damaged) const {
     if (index_.damage() != kNone && index_.damage() >= at &&
         (end == kNone || end > index_.damage()))
       damaged = true;
+    if (end != kNone && text[end - 1] != c + 2) damaged = true;
     return end;
   }
   damaged = false;
@@ -320,7 +322,8 @@ bool EventScanner::read_event(size_t at, size_t end) {
     } else if (c == '{' || c == '[') {
       bool too_deep = false;
       const size_t value_end = index_.skip_container(i, too_deep);
-      if (value_end > close) return false;
+      // The closing bracket's kind differs from the opening one's by two in ASCII.
+      if (value_end > close || p[value_end - 1] != c + 2) return false;
       value = {p + i, value_end - i};
       i = value_end;
     } else {
@@ -333,8 +336,9 @@ bool EventScanner::read_event(size_t at, size_t end) {
       case 2:
         if (key == "ph") {
           e.ph = value.empty() ? '\0' : value[0];
-          // Flows, instants and counters are of no use here.
-          if (e.ph != 'X' && e.ph != 'B' && e.ph != 'E' && e.ph != 'M') return true;
+          // Flows, instants and counters are of no use here. They are short: a long one is damaged.
+          if (e.ph != 'X' && e.ph != 'B' && e.ph != 'E' && e.ph != 'M' && end - at < kMaxIgnored)
+            return true;
         } else if (key == "ts") {
           e.ts = value;
         }
@@ -362,7 +366,7 @@ bool EventScanner::read_event(size_t at, size_t end) {
     }
   }
   if (e.ph == 0) return false;
-  handler_.event(e);
+  if (e.ph == 'X' || e.ph == 'B' || e.ph == 'E' || e.ph == 'M') handler_.event(e);
   return true;
 }
 
