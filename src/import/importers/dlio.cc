@@ -45,6 +45,7 @@ enum Counter : size_t {
 };
 
 constexpr double kMaxSeconds = 1e7;  // 115 days
+constexpr Ns kMaxEpoch = int64_t{1} << 53;
 
 enum class Kind : uint8_t { none, summary, epochs, output, iostat, config };
 
@@ -189,7 +190,7 @@ class DlioReader final : public WholeReader {
       const auto epoch = parse_int(field.key);
       if (!epoch || !field.value.is_object()) continue;
       const Ns start = time_of(field.value["start"]), end = time_of(field.value["end"]);
-      if (start == kNoTime || end == kNoTime || end < start) {
+      if (start == kNoTime || end == kNoTime || end < start || end - start > kMaxEpoch) {
         context_.count(kHealth[bad_epoch], 1, fmt::format("epoch {}", *epoch));
         continue;
       }
@@ -197,11 +198,11 @@ class DlioReader final : public WholeReader {
       for (const auto part : simdjson::dom::object(field.value)) {
         if (!part.value.is_object()) continue;
         const Ns from = time_of(part.value["start"]), to = time_of(part.value["end"]);
-        if (from == kNoTime || to == kNoTime || to < from) continue;
+        if (from == kNoTime || to == kNoTime || from < start || to < from || to > end) continue;
         const bool checkpoint = part.key.substr(0, 4) == "ckpt";
         const bool evaluation = part.key.substr(0, 4) == "eval";
-        if (part.key.substr(0, 5) == "block") block += to - from;
-        if (checkpoint) saving += to - from;
+        if (part.key.substr(0, 5) == "block") block = std::min(block + (to - from), kMaxEpoch);
+        if (checkpoint) saving = std::min(saving + (to - from), kMaxEpoch);
         if (!checkpoint && !evaluation) continue;
         Event e;
         e.kind = checkpoint ? "checkpoint" : "evaluation";

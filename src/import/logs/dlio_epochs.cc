@@ -54,7 +54,9 @@ void add_dlio_epoch_rows(Evidence& evidence) {
     const NameId job = evidence.names.intern(run);
     if (known.contains(job)) continue;
     for (const auto& [number, epoch] : epochs) {
-      if (epoch.start == kNoTime || epoch.end <= epoch.start) continue;
+      if (epoch.start == kNoTime || epoch.end <= epoch.start ||
+          epoch.end - epoch.start > (int64_t{1} << 53))
+        continue;
       const Ns duration = epoch.end - epoch.start;
       const size_t row = steps.append(job, 0, number, epoch.start, duration);
       steps.epoch[row] = number;

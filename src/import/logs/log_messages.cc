@@ -12,6 +12,7 @@ namespace firstwait {
 namespace {
 
 constexpr size_t kMaxBars = 256, kMaxMarks = 1 << 20;
+constexpr Ns kEnough = int64_t{1} << 60;  // no bar runs longer; sums stop before they overflow
 
 // Progress bars of other work than training.
 bool other_work(std::string_view label) {
@@ -203,7 +204,7 @@ void LogMessages::replay_bars() {
     Ns total = 0, last = 0;
     for (const auto& m : track.marks) {
       if (m.elapsed == kNoDuration) continue;
-      total += m.elapsed >= last ? m.elapsed - last : 0;
+      if (m.elapsed > last && total < kEnough) total += m.elapsed - last;
       last = m.elapsed;
     }
     if (total > longest) {

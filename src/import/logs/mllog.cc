@@ -10,6 +10,7 @@ namespace firstwait {
 namespace {
 
 constexpr Ns kMs = 1'000'000;
+constexpr Ns kMaxBlock = int64_t{1} << 53;  // 104 days
 
 double number(simdjson::simdjson_result<simdjson::dom::element> field) {
   double value = 0;
@@ -50,7 +51,7 @@ void MllogReader::end_block(RankState& state, int32_t rank, Ns time, bool last) 
   const Ns begin = state.begin;
   const double from = state.begin_at, to = state.at;
   state.begin = kNoTime;
-  if (begin == kNoTime || time <= begin) return;
+  if (begin == kNoTime || time <= begin || time - begin > kMaxBlock) return;
   // What lies between the last evaluation and the end of the run trained nothing.
   const bool moved = std::isnan(from) || std::isnan(to) || to > from;
   if (last && (!moved || time - begin <= 10 * kMs)) return;

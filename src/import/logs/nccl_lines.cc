@@ -220,6 +220,7 @@ bool NcclLines::benchmark(std::string_view text) {
     const auto value = parse_double(words.front());
     if (value && words.size() > 1 && words[1] == "Gbps")
       bandwidth(entity, kBus, *value * 1e9 / 8, bench_bytes_);
+    bench_rank_ = -1;  // the last line of a report; what follows without a rank is nobody's
     return true;
   }
   if (s.front() == '#') {

@@ -7,6 +7,8 @@
 namespace firstwait {
 namespace {
 
+constexpr Ns kMaxTimer = 10'000'000'000'000'000;  // 115 days: sums of many do not overflow
+
 bool ends_with(std::string_view s, std::string_view end) {
   return s.size() >= end.size() && s.substr(s.size() - end.size()) == end;
 }
@@ -100,7 +102,8 @@ bool TimerTable::row(std::string_view text) {
   const auto pieces = split(values, ',');
   const auto low = parse_scaled_ns(pieces.front(), 1'000'000),
              high = parse_scaled_ns(pieces.back(), 1'000'000);
-  if (low && high && *low >= 0 && *high >= 0) add(key, *low, *high);
+  if (low && high && *low >= 0 && *high >= 0 && *low <= kMaxTimer && *high <= kMaxTimer)
+    add(key, *low, *high);
   return true;
 }
 
@@ -111,7 +114,7 @@ std::optional<TimerLine> read_timers(std::string_view text, std::vector<LogToken
   TimerTable timers;
   for (const auto& token : tokens) {
     const auto value = parse_scaled_ns(token.number, 1'000'000);
-    if (!value || *value < 0) continue;
+    if (!value || *value < 0 || *value > kMaxTimer) continue;
     if (!timers.deepspeed(token.key, *value)) timers.add(token.key, *value, *value);
   }
   return timers.finish();

@@ -54,7 +54,8 @@ Ns read_time(std::string_view text) {
   for (char& c : iso)
     if (c == '/') c = '-';
   if (const auto time = parse_iso8601_ns(iso)) return *time;
-  return parse_time_ns(text).value_or(kNoTime);
+  const auto time = parse_time_ns(text);
+  return time && *time >= 0 ? *time : kNoTime;
 }
 
 int32_t small(std::string_view text) {
