@@ -166,7 +166,15 @@ TEST(Recognition, NoImporterTakesAnothersSample) {
       {"events", kEvents},
       {"settings", R"({"entity":"host/node01","key":"cpu.affinity","value":"0-3"})"},
       {"job", "job: a\nworld_size: 8\n"},
-      {"inventory", "entities:\n  - {kind: host, id: a}\n"}};
+      {"inventory", "entities:\n  - {kind: host, id: a}\n"},
+      {"openmetrics", "# TYPE node_load1 gauge\nnode_load1 0.5\n"},
+      {"openmetrics", "DCGM_FI_DEV_GPU_UTIL{gpu=\"0\"} 95 1764500000000\n"},
+      {"nvidia_smi", "==============NVSMI LOG==============\nTimestamp : Wed Sep 25 10:40:24 2024\n"},
+      {"nvidia_smi", "timestamp, index, utilization.gpu [%], pstate\n2026/07/14 08:12:53.500, 0, 9 %, P0\n"},
+      {"nvidia_smi", "<?xml version=\"1.0\"?>\n<nvidia_smi_log>\n"},
+      {"kernel_log", "[    1.500000] NVRM: Xid (PCI:0000:9b:00): 79, gone\n"},
+      {"kernel_log", "Feb 23 16:24:18 node08 kernel: mlx5_core 0000:3b:00.0 eth2: Link down\n"},
+      {"flight_recorder", R"({"pg_config":{},"entries":[{"collective_seq_id":1}]})"}};
   for (const auto& [name, text] : kSamples) EXPECT_EQ(recognised_as(text), name) << text;
   for (const std::string_view text : {"", "{", "hello\n", "{\"a\":1}\n", "a: b\n", "\x00\x01\x02"})
     EXPECT_EQ(recognised_as(text), "") << text;
