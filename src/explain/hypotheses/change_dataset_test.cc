@@ -1,0 +1,61 @@
+#include <gtest/gtest.h>
+
+#include "explain/case_file.h"
+
+namespace firstwait {
+extern const Hypothesis hypothesis_change_dataset;
+namespace {
+
+// One case in the words of tests/cases.
+Verdict test(const std::string& text) {
+  const auto cases = read_cases("case\n" + text, "");
+  EXPECT_TRUE(cases.at(0).errors.empty());
+  return hypothesis_change_dataset.test(cases.at(0).evidence->view());
+}
+
+TEST(ChangeDataset, EventAtTheOnsetThatActsOnWhatGrew) {
+  const auto v = test(
+      "phase input_wait 0.1 -> 0.4\n"
+      "event dataset_change host/a -10 to=b\n");
+  ASSERT_EQ(v.outcome, Outcome::supported) << v.reason << v.because;
+  EXPECT_GE(v.llr, 3);
+}
+
+TEST(ChangeDataset, TimeAloneIsModerate) {
+  const auto v = test(
+      "phase checkpoint 0.1 -> 0.4\n"
+      "event dataset_change host/a -10 to=b\n");
+  ASSERT_EQ(v.outcome, Outcome::supported) << v.reason << v.because;
+  EXPECT_LE(v.llr, 2);
+}
+
+TEST(ChangeDataset, EventLongBefore) {
+  const auto v = test(
+      "phase input_wait 0.1 -> 0.4\n"
+      "event dataset_change host/a -400 to=b\n");
+  EXPECT_EQ(v.outcome, Outcome::refuted) << v.reason << v.because;
+}
+
+TEST(ChangeDataset, SettingThatChangedAtTheOnset) {
+  const auto v = test(
+      "phase input_wait 0.1 -> 0.4\n"
+      "setting host/a dataset.path = 1\n"
+      "setting@onset host/a dataset.path = 2\n");
+  EXPECT_EQ(v.outcome, Outcome::supported) << v.reason << v.because;
+}
+
+TEST(ChangeDataset, SettingOfAnotherKind) {
+  const auto v = test(
+      "phase input_wait 0.1 -> 0.4\n"
+      "setting host/a unrelated = 1\n"
+      "setting@onset host/a unrelated = 2\n");
+  EXPECT_EQ(v.outcome, Outcome::untested) << v.reason << v.because;
+}
+
+TEST(ChangeDataset, NothingRecorded) {
+  const auto v = test("phase input_wait 0.1 -> 0.4\n");
+  EXPECT_EQ(v.outcome, Outcome::untested) << v.reason << v.because;
+}
+
+}  // namespace
+}  // namespace firstwait

@@ -1,0 +1,61 @@
+#include <gtest/gtest.h>
+
+#include "explain/case_file.h"
+
+namespace firstwait {
+extern const Hypothesis hypothesis_change_placement;
+namespace {
+
+// One case in the words of tests/cases.
+Verdict test(const std::string& text) {
+  const auto cases = read_cases("case\n" + text, "");
+  EXPECT_TRUE(cases.at(0).errors.empty());
+  return hypothesis_change_placement.test(cases.at(0).evidence->view());
+}
+
+TEST(ChangePlacement, EventAtTheOnsetThatActsOnWhatGrew) {
+  const auto v = test(
+      "phase collective 0.1 -> 0.4\n"
+      "event placement host/a -10 to=b\n");
+  ASSERT_EQ(v.outcome, Outcome::supported) << v.reason << v.because;
+  EXPECT_GE(v.llr, 3);
+}
+
+TEST(ChangePlacement, TimeAloneIsModerate) {
+  const auto v = test(
+      "phase checkpoint 0.1 -> 0.4\n"
+      "event placement host/a -10 to=b\n");
+  ASSERT_EQ(v.outcome, Outcome::supported) << v.reason << v.because;
+  EXPECT_LE(v.llr, 2);
+}
+
+TEST(ChangePlacement, EventLongBefore) {
+  const auto v = test(
+      "phase collective 0.1 -> 0.4\n"
+      "event placement host/a -400 to=b\n");
+  EXPECT_EQ(v.outcome, Outcome::refuted) << v.reason << v.because;
+}
+
+TEST(ChangePlacement, SettingThatChangedAtTheOnset) {
+  const auto v = test(
+      "phase collective 0.1 -> 0.4\n"
+      "setting host/a placement.switch = 1\n"
+      "setting@onset host/a placement.switch = 2\n");
+  EXPECT_EQ(v.outcome, Outcome::supported) << v.reason << v.because;
+}
+
+TEST(ChangePlacement, SettingOfAnotherKind) {
+  const auto v = test(
+      "phase collective 0.1 -> 0.4\n"
+      "setting host/a unrelated = 1\n"
+      "setting@onset host/a unrelated = 2\n");
+  EXPECT_EQ(v.outcome, Outcome::untested) << v.reason << v.because;
+}
+
+TEST(ChangePlacement, NothingRecorded) {
+  const auto v = test("phase collective 0.1 -> 0.4\n");
+  EXPECT_EQ(v.outcome, Outcome::untested) << v.reason << v.because;
+}
+
+}  // namespace
+}  // namespace firstwait

@@ -1,0 +1,101 @@
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "explain/contention_signals.h"
+#include "explain/input_signals.h"
+
+namespace firstwait {
+namespace {
+
+constexpr Phase kPhasesExplained[] = {Phase::input_wait, Phase::host, Phase::unexplained};
+constexpr std::string_view kNeeds[] = {
+    "node_cpu_seconds_total and firstwait_process_cpu_seconds_total", "neighbour_start events"};
+constexpr Threshold kFull{
+    "host CPUs busy", 0.9, "ratio",
+    "Gregg, The USE Method: utilization near 100 % is usually a bottleneck; 10 % for sampling"};
+constexpr Threshold kForeign{"CPUs of others", 0.25, "ratio",
+                             "a quarter of the host: more than the job could lose to sampling"};
+constexpr Threshold kThresholds[] = {kRelevantShare, kFull, kForeign};
+
+void weigh_host(Weighing& w, const View& view, const CpuRoom& room, std::string& because) {
+  const double busy = room.host_busy.now / room.host_cpus;
+  auto whole =
+      row("host CPUs busy", "node_cpu_seconds_total", room.host, room.host_busy, "CPUs", true);
+  const bool neighbour = !neighbours_at_onset(view, "cpu").empty();
+  if (busy < 0.7) {
+    w.contradicts(kStrong, fmt::format("{} of {:.0f} CPUs busy", percent(busy), room.host_cpus),
+                  std::move(whole));
+    return;
+  }
+  if (!known_now(room.used)) {
+    // Whose CPU time it is, is not known: only a neighbour's start can tell.
+    if (neighbour && busy >= kFull.value && room.host_busy.has_before() &&
+        room.host_busy.before < 0.7 * room.host_cpus && own_demand_unchanged(view)) {
+      w.supports(kPositive, std::move(whole)).where(room.host);
+      because = fmt::format("the CPUs of {} became full when a neighbour started",
+                            room.host.substr(room.host.find('/') + 1));
+    }
+    return;
+  }
+  Reading foreign;
+  foreign.now = std::max(0.0, room.host_busy.now - room.used.now);
+  foreign.before = room.host_busy.has_before() && room.used.has_before()
+                       ? std::max(0.0, room.host_busy.before - room.used.before)
+                       : kNaN;
+  auto e = row("CPUs that others use", "node_cpu_seconds_total", room.host, foreign, "CPUs", true);
+  if (foreign.now < kForeign.value * room.host_cpus) {
+    w.contradicts(kStrong,
+                  fmt::format("others use {:.1f} of {:.0f} CPUs", foreign.now, room.host_cpus),
+                  std::move(e));
+  } else if (foreign.has_before() && foreign.now < 1.5 * foreign.before) {
+    w.contradicts(kPositive, fmt::format("others use {:.1f} CPUs, as before", foreign.now),
+                  std::move(e));
+  } else if (busy >= kFull.value) {
+    w.supports(foreign.has_before() ? kStrong : kPositive, std::move(e)).where(room.host);
+    because =
+        fmt::format("other workloads use {:.1f} of the {:.0f} CPUs", foreign.now, room.host_cpus);
+    w.link("Neighbours take the CPUs", room.host,
+           foreign.has_before() ? fmt::format("{:.1f} → {:.1f} CPUs", foreign.before, foreign.now)
+                                : fmt::format("{:.1f} CPUs", foreign.now));
+  }
+}
+
+Verdict test(const View& view) {
+  Weighing w;
+  const auto rooms = cpu_rooms(view);
+  const bool seen = std::any_of(rooms.begin(), rooms.end(), [](const CpuRoom& r) {
+    return known_now(r.host_busy) && r.host_cpus > 0;
+  });
+  if (!seen) return untested({kNeeds[0]});
+  if (!w.gate(stake(view, kPhasesExplained))) return std::move(w).verdict("", {});
+  std::string because;
+  for (const auto& room : rooms) {
+    if (!known_now(room.host_busy) || !(room.host_cpus > 0) || w.decided()) continue;
+    weigh_host(w, view, room, because);
+  }
+  for (const auto& r : sum_by_entity(rate(view, "firstwait_process_runqueue_seconds_total")))
+    if (w.decided() && r.has_before() && r.now >= 2 * r.before && r.now > 0.1) {
+      w.hints(kWeak, row("the job waits for a CPU", "firstwait_process_runqueue_seconds_total",
+                         r.entity, r, "s/s", true));
+      break;
+    }
+  const auto neighbour = weigh_neighbours(w, view, "cpu");
+  if (!neighbour.empty()) because = fmt::format("{} started on the host: {}", neighbour, because);
+  return std::move(w).verdict(because, {kNeeds[0], kNeeds[1]});
+}
+
+}  // namespace
+
+extern const Hypothesis hypothesis_contention_cpu{
+    .id = "contention.cpu",
+    .claim = "another workload takes the CPUs or their memory bandwidth",
+    .decides = "CPUs of others, a neighbour's start at the onset, own demand unchanged",
+    .accounts_for = kPhasesExplained,
+    .needs = kNeeds,
+    .thresholds = kThresholds,
+    .checklist_step = 7,
+    .prior = 0,
+    .test = test};
+
+}  // namespace firstwait

@@ -1,0 +1,69 @@
+#include <gtest/gtest.h>
+
+#include "explain/case_file.h"
+
+namespace firstwait {
+extern const Hypothesis hypothesis_contention_cpu;
+namespace {
+
+// One case in the words of tests/cases.
+Verdict test(const std::string& text) {
+  const auto cases = read_cases("case\n" + text, "");
+  EXPECT_TRUE(cases.at(0).errors.empty());
+  return hypothesis_contention_cpu.test(cases.at(0).evidence->view());
+}
+
+TEST(ContentionCpu, OthersFillTheHost) {
+  const auto v = test(
+      "phase input_wait 0.02 -> 0.40\n"
+      "phase backward 0.10 -> 0.10\n"
+      "rank 0 a\n"
+      "setting host/a cpu.count = 16\n"
+      "counter node_cpu_seconds_total{mode=user} host/a 7 -> 15.8\n"
+      "counter firstwait_process_cpu_seconds_total{role=loader} host/a 6.5 -> 6.4\n"
+      "event neighbour_start job/b -5\n");
+  ASSERT_EQ(v.outcome, Outcome::supported) << v.reason << v.because;
+  EXPECT_GE(v.llr, 4);
+}
+
+TEST(ContentionCpu, OwnLoadFillsTheHost) {
+  const auto v = test(
+      "phase input_wait 0.02 -> 0.40\n"
+      "phase backward 0.10 -> 0.10\n"
+      "rank 0 a\n"
+      "setting host/a cpu.count = 16\n"
+      "counter node_cpu_seconds_total{mode=user} host/a 7 -> 15.8\n"
+      "counter firstwait_process_cpu_seconds_total{role=loader} host/a 6.5 -> 15.5\n");
+  EXPECT_EQ(v.outcome, Outcome::refuted) << v.reason << v.because;
+}
+
+TEST(ContentionCpu, HostIdles) {
+  const auto v = test(
+      "phase input_wait 0.02 -> 0.40\n"
+      "phase backward 0.10 -> 0.10\n"
+      "rank 0 a\n"
+      "setting host/a cpu.count = 64\n"
+      "counter node_cpu_seconds_total{mode=user} host/a 7 -> 9\n"
+      "event neighbour_start job/b -5\n");
+  EXPECT_EQ(v.outcome, Outcome::refuted) << v.reason << v.because;
+}
+
+TEST(ContentionCpu, NotKnownWhoseCpuItIs) {
+  const auto v = test(
+      "phase input_wait 0.02 -> 0.40\n"
+      "phase backward 0.10 -> 0.10\n"
+      "rank 0 a\n"
+      "setting host/a cpu.count = 16\n"
+      "counter node_cpu_seconds_total{mode=user} host/a 7 -> 15.8\n");
+  EXPECT_EQ(v.outcome, Outcome::untested) << v.reason << v.because;
+}
+
+TEST(ContentionCpu, WithoutCpuTimes) {
+  const auto v = test(
+      "phase input_wait 0.02 -> 0.40\n"
+      "phase backward 0.10 -> 0.10\n");
+  EXPECT_EQ(v.outcome, Outcome::untested) << v.reason << v.because;
+}
+
+}  // namespace
+}  // namespace firstwait

@@ -1,0 +1,76 @@
+#include <gtest/gtest.h>
+
+#include "explain/case_file.h"
+
+namespace firstwait {
+extern const Hypothesis hypothesis_contention_storage;
+namespace {
+
+// One case in the words of tests/cases.
+Verdict test(const std::string& text) {
+  const auto cases = read_cases("case\n" + text, "");
+  EXPECT_TRUE(cases.at(0).errors.empty());
+  return hypothesis_contention_storage.test(cases.at(0).evidence->view());
+}
+
+TEST(ContentionStorage, ServerServesOthers) {
+  const auto v = test(
+      "phase input_wait 0.02 -> 0.40\n"
+      "phase backward 0.10 -> 0.10\n"
+      "setting job/j dataset.fstype = nfs\n"
+      "counter node_mountstats_nfs_operations_requests_total{export=n:/e,operation=READ} host/a "
+      "100 -> 40\n"
+      "counter "
+      "node_mountstats_nfs_operations_request_time_seconds_total{export=n:/e,operation=READ} "
+      "host/a 0.3 -> 2.4\n"
+      "counter node_mountstats_nfs_read_bytes_total{export=n:/e} host/a 100e6 -> 40e6\n"
+      "counter firstwait_storage_read_bytes_total storage/n:/e 110e6 -> 480e6\n"
+      "event neighbour_start job/b -5 workload_kind=backup\n");
+  ASSERT_EQ(v.outcome, Outcome::supported) << v.reason << v.because;
+  EXPECT_GE(v.llr, 5);
+}
+
+TEST(ContentionStorage, OthersReadLittle) {
+  const auto v = test(
+      "phase input_wait 0.02 -> 0.40\n"
+      "phase backward 0.10 -> 0.10\n"
+      "setting job/j dataset.fstype = nfs\n"
+      "counter node_mountstats_nfs_operations_requests_total{export=n:/e,operation=READ} host/a "
+      "100 -> 490\n"
+      "counter "
+      "node_mountstats_nfs_operations_request_time_seconds_total{export=n:/e,operation=READ} "
+      "host/a 0.3 -> 9\n"
+      "counter node_mountstats_nfs_read_bytes_total{export=n:/e} host/a 100e6 -> 490e6\n"
+      "counter firstwait_storage_read_bytes_total storage/n:/e 114e6 -> 504e6\n");
+  EXPECT_EQ(v.outcome, Outcome::refuted) << v.reason << v.because;
+}
+
+TEST(ContentionStorage, NeighbourButReadsAsFastAsBefore) {
+  const auto v = test(
+      "phase input_wait 0.02 -> 0.40\n"
+      "phase backward 0.10 -> 0.10\n"
+      "counter node_mountstats_nfs_operations_requests_total{export=n:/e,operation=READ} host/a "
+      "100 -> 100\n"
+      "counter "
+      "node_mountstats_nfs_operations_request_time_seconds_total{export=n:/e,operation=READ} "
+      "host/a 0.3 -> 0.3\n"
+      "counter node_mountstats_nfs_read_bytes_total{export=n:/e} host/a 1e8 -> 1e8\n"
+      "event neighbour_start job/b -5\n");
+  EXPECT_EQ(v.outcome, Outcome::refuted) << v.reason << v.because;
+}
+
+TEST(ContentionStorage, WithoutNeighbours) {
+  const auto v = test(
+      "phase input_wait 0.02 -> 0.40\n"
+      "phase backward 0.10 -> 0.10\n"
+      "counter node_mountstats_nfs_operations_requests_total{export=n:/e,operation=READ} host/a "
+      "100 -> 40\n"
+      "counter "
+      "node_mountstats_nfs_operations_request_time_seconds_total{export=n:/e,operation=READ} "
+      "host/a 0.3 -> 2.4\n"
+      "counter node_mountstats_nfs_read_bytes_total{export=n:/e} host/a 100e6 -> 40e6\n");
+  EXPECT_EQ(v.outcome, Outcome::untested) << v.reason << v.because;
+}
+
+}  // namespace
+}  // namespace firstwait

@@ -1,0 +1,62 @@
+#include <gtest/gtest.h>
+
+#include "explain/case_file.h"
+
+namespace firstwait {
+extern const Hypothesis hypothesis_storage_cold_cache;
+namespace {
+
+// One case in the words of tests/cases.
+Verdict test(const std::string& text) {
+  const auto cases = read_cases("case\n" + text, "");
+  EXPECT_TRUE(cases.at(0).errors.empty());
+  return hypothesis_storage_cold_cache.test(cases.at(0).evidence->view());
+}
+
+TEST(StorageColdCache, FirstEpochSlowReadsEnd) {
+  const auto v = test(
+      "pattern none\n"
+      "steps 100 0.1 at 0,1,2,3,4,5,6,7,8,9 x10 epoch 10\n"
+      "counter node_disk_read_bytes_total{device=sda} host/a 10\n");
+  ASSERT_EQ(v.outcome, Outcome::supported) << v.reason << v.because;
+  EXPECT_GT(v.effect->seconds_per_step, 0);
+}
+
+TEST(StorageColdCache, EpochsAlike) {
+  const auto v = test(
+      "pattern none\n"
+      "steps 100 0.1 epoch 10\n");
+  EXPECT_EQ(v.outcome, Outcome::refuted) << v.reason << v.because;
+}
+
+TEST(StorageColdCache, SetLargerThanMemory) {
+  const auto v = test(
+      "pattern chronic\n"
+      "phase input_wait 0.40\n"
+      "phase backward 0.10\n"
+      "setting job/j dataset.bytes = 2e12\n"
+      "gauge node_memory_MemTotal_bytes host/a 256e9\n"
+      "counter node_disk_read_bytes_total{device=sda} host/a 1e9\n");
+  EXPECT_EQ(v.outcome, Outcome::supported) << v.reason << v.because;
+}
+
+TEST(StorageColdCache, SetThatFitsRefutes) {
+  const auto v = test(
+      "pattern chronic\n"
+      "phase input_wait 0.40\n"
+      "phase backward 0.10\n"
+      "setting job/j dataset.bytes = 2e9\n"
+      "gauge node_memory_MemTotal_bytes host/a 256e9\n"
+      "counter node_disk_read_bytes_total{device=sda} host/a 1e9\n");
+  EXPECT_EQ(v.outcome, Outcome::refuted) << v.reason << v.because;
+}
+
+TEST(StorageColdCache, WithoutEpochsAndSizes) {
+  const auto v = test(
+      "phase input_wait 0.02 -> 0.40\n"
+      "phase backward 0.10 -> 0.10\n");
+  EXPECT_EQ(v.outcome, Outcome::untested) << v.reason << v.because;
+}
+
+}  // namespace
+}  // namespace firstwait

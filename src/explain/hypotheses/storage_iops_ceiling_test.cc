@@ -1,0 +1,69 @@
+#include <gtest/gtest.h>
+
+#include "explain/case_file.h"
+
+namespace firstwait {
+extern const Hypothesis hypothesis_storage_iops_ceiling;
+namespace {
+
+// One case in the words of tests/cases.
+Verdict test(const std::string& text) {
+  const auto cases = read_cases("case\n" + text, "");
+  EXPECT_TRUE(cases.at(0).errors.empty());
+  return hypothesis_storage_iops_ceiling.test(cases.at(0).evidence->view());
+}
+
+TEST(StorageIopsCeiling, SmallReadsAtTheKnownLimit) {
+  const auto v = test(
+      "phase input_wait 0.02 -> 0.40\n"
+      "phase backward 0.10 -> 0.10\n"
+      "setting host/a storage.read_iops = 3000\n"
+      "counter node_disk_read_bytes_total{device=nvme1n1} host/a 2e6 -> 12e6\n"
+      "counter node_disk_reads_completed_total{device=nvme1n1} host/a 500 -> 2990\n");
+  ASSERT_EQ(v.outcome, Outcome::supported) << v.reason << v.because;
+  EXPECT_GE(v.llr, 4);
+}
+
+TEST(StorageIopsCeiling, LargeReadsAreNotBoundByTheirNumber) {
+  const auto v = test(
+      "phase input_wait 0.02 -> 0.40\n"
+      "phase backward 0.10 -> 0.10\n"
+      "setting host/a storage.read_iops = 3000\n"
+      "counter node_disk_read_bytes_total{device=nvme1n1} host/a 2e8 -> 12e8\n"
+      "counter node_disk_reads_completed_total{device=nvme1n1} host/a 500 -> 2990\n");
+  EXPECT_EQ(v.outcome, Outcome::untested) << v.reason << v.because;
+}
+
+TEST(StorageIopsCeiling, BusyNvmeProvesNothing) {
+  const auto v = test(
+      "pattern chronic\n"
+      "phase input_wait 0.40\n"
+      "phase backward 0.10\n"
+      "counter node_disk_read_bytes_total{device=nvme0n1} host/a 4e6\n"
+      "counter node_disk_reads_completed_total{device=nvme0n1} host/a 1000\n"
+      "counter node_disk_read_time_seconds_total{device=nvme0n1} host/a 0.1\n"
+      "counter node_disk_io_time_seconds_total{device=nvme0n1} host/a 0.99\n");
+  EXPECT_EQ(v.outcome, Outcome::untested) << v.reason << v.because;
+}
+
+TEST(StorageIopsCeiling, BusySpinningDiskWithSlowReads) {
+  const auto v = test(
+      "pattern chronic\n"
+      "phase input_wait 0.40\n"
+      "phase backward 0.10\n"
+      "counter node_disk_read_bytes_total{device=sda} host/a 4e6\n"
+      "counter node_disk_reads_completed_total{device=sda} host/a 130\n"
+      "counter node_disk_read_time_seconds_total{device=sda} host/a 3.9\n"
+      "counter node_disk_io_time_seconds_total{device=sda} host/a 0.99\n");
+  EXPECT_EQ(v.outcome, Outcome::supported) << v.reason << v.because;
+}
+
+TEST(StorageIopsCeiling, WithoutStorageMetrics) {
+  const auto v = test(
+      "phase input_wait 0.02 -> 0.40\n"
+      "phase backward 0.10 -> 0.10\n");
+  EXPECT_EQ(v.outcome, Outcome::untested) << v.reason << v.because;
+}
+
+}  // namespace
+}  // namespace firstwait

@@ -1,0 +1,108 @@
+#include <gtest/gtest.h>
+
+#include "explain/case_file.h"
+
+namespace firstwait {
+extern const Hypothesis hypothesis_storage_throughput_ceiling;
+namespace {
+
+// One case in the words of tests/cases.
+Verdict test(const std::string& text) {
+  const auto cases = read_cases("case\n" + text, "");
+  EXPECT_TRUE(cases.at(0).errors.empty());
+  return hypothesis_storage_throughput_ceiling.test(cases.at(0).evidence->view());
+}
+
+TEST(StorageThroughputCeiling, RateAtTheKnownLimit) {
+  const auto v = test(
+      "phase input_wait 0.02 -> 0.40\n"
+      "phase backward 0.10 -> 0.10\n"
+      "setting storage/n:/e storage.read_bytes_per_second = 500e6\n"
+      "counter node_mountstats_nfs_operations_requests_total{export=n:/e,operation=READ} host/a 14 "
+      "-> 498\n"
+      "counter "
+      "node_mountstats_nfs_operations_request_time_seconds_total{export=n:/e,operation=READ} "
+      "host/a 0.04 -> 18\n"
+      "counter node_mountstats_nfs_read_bytes_total{export=n:/e} host/a 14e6 -> 498e6\n");
+  ASSERT_EQ(v.outcome, Outcome::supported) << v.reason << v.because;
+  EXPECT_GE(v.llr, 4);
+  EXPECT_EQ(v.where.front(), "storage/n:/e");
+}
+
+TEST(StorageThroughputCeiling, RateBelowTheKnownLimit) {
+  const auto v = test(
+      "phase input_wait 0.02 -> 0.40\n"
+      "phase backward 0.10 -> 0.10\n"
+      "setting storage/n:/e storage.read_bytes_per_second = 500e6\n"
+      "counter node_mountstats_nfs_operations_requests_total{export=n:/e,operation=READ} host/a 14 "
+      "-> 200\n"
+      "counter "
+      "node_mountstats_nfs_operations_request_time_seconds_total{export=n:/e,operation=READ} "
+      "host/a 0.04 -> 18\n"
+      "counter node_mountstats_nfs_read_bytes_total{export=n:/e} host/a 14e6 -> 200e6\n");
+  ASSERT_EQ(v.outcome, Outcome::refuted) << v.reason << v.because;
+  EXPECT_EQ(v.reason, "reads at 40 % of the limit");
+}
+
+TEST(StorageThroughputCeiling, FlatRateWithAQueueBehindIt) {
+  const auto v = test(
+      "phase input_wait 0.02 -> 0.40\n"
+      "phase backward 0.10 -> 0.10\n"
+      "counter node_mountstats_nfs_operations_requests_total{export=n:/e,operation=READ} host/a "
+      "100 -> 490\n"
+      "counter "
+      "node_mountstats_nfs_operations_request_time_seconds_total{export=n:/e,operation=READ} "
+      "host/a 0.3 -> 18\n"
+      "counter node_mountstats_nfs_read_bytes_total{export=n:/e} host/a 100e6 -> 490e6\n");
+  ASSERT_EQ(v.outcome, Outcome::supported) << v.reason << v.because;
+  EXPECT_GE(v.llr, 3);
+}
+
+TEST(StorageThroughputCeiling, FlatRateWithoutAQueueIsTheDemand) {
+  const auto v = test(
+      "phase input_wait 0.02 -> 0.40\n"
+      "phase backward 0.10 -> 0.10\n"
+      "counter node_mountstats_nfs_operations_requests_total{export=n:/e,operation=READ} host/a "
+      "100 -> 490\n"
+      "counter "
+      "node_mountstats_nfs_operations_request_time_seconds_total{export=n:/e,operation=READ} "
+      "host/a 0.3 -> 1.5\n"
+      "counter node_mountstats_nfs_read_bytes_total{export=n:/e} host/a 100e6 -> 490e6\n");
+  EXPECT_EQ(v.outcome, Outcome::refuted) << v.reason << v.because;
+}
+
+TEST(StorageThroughputCeiling, SlowerReadsAtALowerRateAreNoCeiling) {
+  const auto v = test(
+      "phase input_wait 0.02 -> 0.40\n"
+      "phase backward 0.10 -> 0.10\n"
+      "counter node_mountstats_nfs_operations_requests_total{export=n:/e,operation=READ} host/a "
+      "400 -> 100\n"
+      "counter "
+      "node_mountstats_nfs_operations_request_time_seconds_total{export=n:/e,operation=READ} "
+      "host/a 1.2 -> 3\n"
+      "counter node_mountstats_nfs_read_bytes_total{export=n:/e} host/a 400e6 -> 100e6\n");
+  EXPECT_EQ(v.outcome, Outcome::refuted) << v.reason << v.because;
+}
+
+TEST(StorageThroughputCeiling, NoWaitForInput) {
+  const auto v = test(
+      "phase input_wait 0.01 -> 0.01\n"
+      "phase backward 0.1 -> 0.4\n"
+      "counter node_mountstats_nfs_operations_requests_total{export=n:/e,operation=READ} host/a 14 "
+      "-> 498\n"
+      "counter "
+      "node_mountstats_nfs_operations_request_time_seconds_total{export=n:/e,operation=READ} "
+      "host/a 0.04 -> 18\n"
+      "counter node_mountstats_nfs_read_bytes_total{export=n:/e} host/a 14e6 -> 498e6\n");
+  EXPECT_EQ(v.outcome, Outcome::refuted) << v.reason << v.because;
+}
+
+TEST(StorageThroughputCeiling, WithoutStorageMetrics) {
+  const auto v = test(
+      "phase input_wait 0.02 -> 0.40\n"
+      "phase backward 0.10 -> 0.10\n");
+  EXPECT_EQ(v.outcome, Outcome::untested) << v.reason << v.because;
+}
+
+}  // namespace
+}  // namespace firstwait

@@ -1,0 +1,54 @@
+#include <gtest/gtest.h>
+
+#include "explain/case_file.h"
+
+namespace firstwait {
+extern const Hypothesis hypothesis_workload_evaluation;
+namespace {
+
+// One case in the words of tests/cases.
+Verdict test(const std::string& text) {
+  const auto cases = read_cases("case\n" + text, "");
+  EXPECT_TRUE(cases.at(0).errors.empty());
+  return hypothesis_workload_evaluation.test(cases.at(0).evidence->view());
+}
+
+TEST(WorkloadEvaluation, SlowStepsAreEvaluations) {
+  const auto v = test(
+      "pattern intermittent\n"
+      "steps 300 0.5 at 50,150,250 x20\n"
+      "event evaluation job/j -500 step=50\n"
+      "event evaluation job/j -400 step=150\n"
+      "event evaluation job/j -300 step=250\n");
+  EXPECT_EQ(v.outcome, Outcome::supported) << v.reason << v.because;
+}
+
+TEST(WorkloadEvaluation, EvaluationsCostNothing) {
+  const auto v = test(
+      "pattern none\n"
+      "steps 300 0.5\n"
+      "event evaluation job/j -500 step=50\n"
+      "event evaluation job/j -400 step=150\n"
+      "event evaluation job/j -300 step=250\n");
+  EXPECT_EQ(v.outcome, Outcome::refuted) << v.reason << v.because;
+}
+
+TEST(WorkloadEvaluation, OneInEveryStepComparesWithNothing) {
+  const auto v = test(
+      "pattern none\n"
+      "steps 3 60\n"
+      "event evaluation job/j -500 step=0\n"
+      "event evaluation job/j -400 step=1\n"
+      "event evaluation job/j -300 step=2\n");
+  EXPECT_EQ(v.outcome, Outcome::untested) << v.reason << v.because;
+}
+
+TEST(WorkloadEvaluation, WithoutEvaluations) {
+  const auto v = test(
+      "pattern none\n"
+      "steps 300 0.5\n");
+  EXPECT_EQ(v.outcome, Outcome::untested) << v.reason << v.because;
+}
+
+}  // namespace
+}  // namespace firstwait

@@ -1,0 +1,68 @@
+#include <gtest/gtest.h>
+
+#include "explain/case_file.h"
+
+namespace firstwait {
+extern const Hypothesis hypothesis_workload_periodic_work;
+namespace {
+
+// One case in the words of tests/cases.
+Verdict test(const std::string& text) {
+  const auto cases = read_cases("case\n" + text, "");
+  EXPECT_TRUE(cases.at(0).errors.empty());
+  return hypothesis_workload_periodic_work.test(cases.at(0).evidence->view());
+}
+
+TEST(WorkloadPeriodicWork, ExactPeriod) {
+  const auto v = test(
+      "pattern periodic 10 3.4\n"
+      "steps 500 0.2 every 10 x3.4\n");
+  ASSERT_EQ(v.outcome, Outcome::supported) << v.reason << v.because;
+  EXPECT_GE(v.llr, 3.5);
+  EXPECT_EQ(v.because, "work that comes every 10 steps makes that step 3.4× as long");
+}
+
+TEST(WorkloadPeriodicWork, NoPeriod) {
+  const auto v = test(
+      "pattern none\n"
+      "steps 500 0.2\n");
+  EXPECT_EQ(v.outcome, Outcome::refuted) << v.reason << v.because;
+}
+
+TEST(WorkloadPeriodicWork, PeriodOfTheSaves) {
+  const auto v = test(
+      "pattern periodic 100 9\n"
+      "steps 500 0.2 every 100 x9\n"
+      "event checkpoint job/j 0 step=0\n"
+      "event checkpoint job/j 0 step=100\n"
+      "event checkpoint job/j 0 step=200\n"
+      "event checkpoint job/j 0 step=300\n"
+      "event checkpoint job/j 0 step=400\n");
+  EXPECT_EQ(v.outcome, Outcome::refuted) << v.reason << v.because;
+}
+
+TEST(WorkloadPeriodicWork, RoundRobinOfTheLoader) {
+  const auto v = test(
+      "pattern periodic 8 3\n"
+      "steps 500 0.2 every 8 x3\n"
+      "setting job/j loader.num_workers = 8\n");
+  ASSERT_EQ(v.outcome, Outcome::refuted) << v.reason << v.because;
+  EXPECT_EQ(v.reason, "8 loader workers in turn: a stall every 8 steps is their round robin");
+}
+
+TEST(WorkloadPeriodicWork, StartOfEachEpoch) {
+  const auto v = test(
+      "pattern periodic 50 3\n"
+      "steps 500 0.2 every 50 x3 epoch 50\n");
+  EXPECT_EQ(v.outcome, Outcome::refuted) << v.reason << v.because;
+}
+
+TEST(WorkloadPeriodicWork, WithoutSteps) {
+  const auto v = test(
+      "pattern none\n"
+      "rank 0 a\n");
+  EXPECT_EQ(v.outcome, Outcome::untested) << v.reason << v.because;
+}
+
+}  // namespace
+}  // namespace firstwait

@@ -1,0 +1,42 @@
+#include <gtest/gtest.h>
+
+#include "explain/case_file.h"
+
+namespace firstwait {
+extern const Hypothesis hypothesis_workload_scaling_limit;
+namespace {
+
+// One case in the words of tests/cases.
+Verdict test(const std::string& text) {
+  const auto cases = read_cases("case\n" + text, "");
+  EXPECT_TRUE(cases.at(0).errors.empty());
+  return hypothesis_workload_scaling_limit.test(cases.at(0).evidence->view());
+}
+
+TEST(WorkloadScalingLimit, TwiceTheGpusAtTwiceTheStep) {
+  const auto v = test(
+      "phase collective 0.05 -> 0.30\n"
+      "phase backward 0.25 -> 0.25\n"
+      "setting job/j world_size = 8\n"
+      "setting@onset job/j world_size = 16\n");
+  EXPECT_EQ(v.outcome, Outcome::supported) << v.reason << v.because;
+}
+
+TEST(WorkloadScalingLimit, TwiceTheGpusAtTheSameStep) {
+  const auto v = test(
+      "phase collective 0.05 -> 0.08\n"
+      "phase backward 0.25 -> 0.25\n"
+      "setting job/j world_size = 8\n"
+      "setting@onset job/j world_size = 16\n");
+  EXPECT_EQ(v.outcome, Outcome::refuted) << v.reason << v.because;
+}
+
+TEST(WorkloadScalingLimit, OneSizeOnly) {
+  const auto v = test(
+      "phase collective 0.05 -> 0.30\n"
+      "setting job/j world_size = 8\n");
+  EXPECT_EQ(v.outcome, Outcome::untested) << v.reason << v.because;
+}
+
+}  // namespace
+}  // namespace firstwait

@@ -1,0 +1,128 @@
+#include "explain/workload_signals.h"
+
+#include <algorithm>
+#include <set>
+
+#include "base/stats.h"
+#include "base/text.h"
+
+namespace firstwait {
+namespace {
+
+double in_seconds(Ns t) { return static_cast<double>(t) * 1e-9; }
+
+double window_share(const JobSteps& steps, Phase phase, const Window& w) {
+  if (w.empty) return kNaN;
+  double part = 0, whole = 0;
+  for (size_t i = w.first; i <= w.last && i < steps.size(); ++i) {
+    whole += in_seconds(steps.time[i]);
+    if (i < steps.ledger[index(phase)].size()) part += in_seconds(steps.ledger[index(phase)][i]);
+  }
+  return whole > 0 ? part / whole : kNaN;
+}
+
+}  // namespace
+
+double run_seconds(const View& view) {
+  double sum = 0;
+  for (const Ns t : view.attribution.steps.time) sum += in_seconds(t);
+  return sum;
+}
+
+PhaseRun phase_run(const View& view, Phase phase) {
+  PhaseRun r;
+  const auto& steps = view.attribution.steps;
+  const auto& column = steps.ledger[index(phase)];
+  r.steps = std::min(steps.size(), column.size());
+  double whole = 0;
+  for (size_t i = 0; i < r.steps; ++i) {
+    whole += in_seconds(steps.time[i]);
+    r.total_s += in_seconds(column[i]);
+    // A trace of it in every step is noise of the record; an occurrence is a relevant part of its
+    // step.
+    if (static_cast<double>(column[i]) >=
+            kRelevantShare.value * static_cast<double>(steps.time[i]) &&
+        column[i] > 0)
+      r.when.push_back(i);
+  }
+  if (r.steps > 0) {
+    r.per_step_s = r.total_s / static_cast<double>(r.steps);
+    r.share = whole > 0 ? r.total_s / whole : 0;
+    r.share_now = window_share(steps, phase, view.attribution.current);
+    r.share_before = window_share(steps, phase, view.attribution.baseline);
+    return r;
+  }
+  // No series of steps: the ledger's means.
+  if (const auto* row = ledger_row(view, phase)) {
+    r.per_step_s = row->seconds;
+    r.share = r.share_now = row->share;
+    if (row->before && view.attribution.baseline_s > 0)
+      r.share_before = *row->before / view.attribution.baseline_s;
+  }
+  return r;
+}
+
+std::vector<size_t> slow_steps(const View& view) {
+  std::set<size_t> out;
+  const auto& steps = view.attribution.steps;
+  const auto& p = view.attribution.pattern;
+  std::set<int32_t> outliers;
+  for (const auto& o : view.attribution.outliers) outliers.insert(o.step);
+  for (size_t i = 0; i < steps.size(); ++i) {
+    const bool on_period = p.kind == PatternKind::periodic && p.period_steps &&
+                           *p.period_steps > 0 && steps.step[i] % *p.period_steps == p.period_phase;
+    if (on_period || outliers.contains(steps.step[i])) out.insert(i);
+  }
+  return {out.begin(), out.end()};
+}
+
+EventMatch match_events(const View& view, std::string_view kind) {
+  EventMatch m;
+  const auto& steps = view.attribution.steps;
+  std::set<size_t> with;
+  for (const auto* e : events(view, kind)) {
+    bool placed = false;
+    if (const auto step = parse_int(e->attribute("step"))) {
+      const auto it = std::find(steps.step.begin(), steps.step.end(), *step);
+      if (it != steps.step.end()) {
+        with.insert(static_cast<size_t>(it - steps.step.begin()));
+        placed = true;
+      }
+    } else if (e->start != kNoTime && steps.size() > 0 && steps.start.front() != kNoTime) {
+      // The last step that began before the event; its end belongs to the next one.
+      const auto it = std::upper_bound(steps.start.begin(), steps.start.end(), e->start);
+      if (it != steps.start.begin()) {
+        const auto i = static_cast<size_t>(it - steps.start.begin()) - 1;
+        const bool inside = i + 1 < steps.size() ||
+                            in_seconds(e->start - steps.start[i]) <= in_seconds(steps.time[i]);
+        if (inside) {
+          // A save between two steps lengthens the gap, which counts to neither: take the longer
+          // neighbour.
+          const bool after = e->start >= steps.start[i] + steps.time[i] && i + 1 < steps.size();
+          with.insert(after ? i + 1 : i);
+          placed = true;
+        }
+      }
+    }
+    if (placed) ++m.events;
+  }
+  m.steps.assign(with.begin(), with.end());
+  std::vector<double> in, out;
+  for (size_t i = 0; i < steps.size(); ++i)
+    (with.contains(i) ? in : out).push_back(in_seconds(steps.time[i]));
+  m.others = out.size();
+  if (!in.empty() && !out.empty()) {
+    const double normal = median(out);
+    if (normal > 0) m.ratio = median(in) / normal;
+    double extra = 0;
+    for (const double t : in) extra += std::max(0.0, t - normal);
+    m.cost_s_per_step = extra / static_cast<double>(steps.size());
+  }
+  for (const size_t s : slow_steps(view)) {
+    ++m.slow;
+    if (with.contains(s)) ++m.slow_matched;
+  }
+  return m;
+}
+
+}  // namespace firstwait
