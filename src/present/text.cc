@@ -322,7 +322,7 @@ std::string text_report(const Report& r, const TextOptions& options) {
     page.line(page.safe("$ " + options.command));
     page.blank();
   }
-  std::string subject = job_title(r);
+  std::string subject = r.job.id.empty() ? "This job" : r.job.id;
   if (const auto line = subject_line(r); !line.empty()) subject += " · " + line;
   page.paragraph(subject);
   page.rule();

@@ -189,7 +189,7 @@ Certainty certainty(const Report& report) {
 }
 
 std::string job_title(const Report& report) {
-  return report.job.id.empty() ? "This job" : report.job.id;
+  return report.job.id.empty() ? "this job" : report.job.id;
 }
 
 std::string subject_line(const Report& report) {
