@@ -134,7 +134,7 @@ std::vector<ChecklistRow> checklist(const View& view, const std::vector<Tested>&
   return rows;
 }
 
-std::vector<NextMeasurement> next_measurements(const std::vector<Untested>& untested) {
+std::vector<NextMeasurement> next_measurements(EvidenceLevel level, const std::vector<Untested>& untested) {
   std::map<std::string, NextMeasurement> by_need;
   std::vector<std::string> order;
   for (const bool relevant : {true, false}) {
@@ -150,6 +150,15 @@ std::vector<NextMeasurement> next_measurements(const std::vector<Untested>& unte
   for (const auto& need : order) out.push_back(by_need[need]);
   std::stable_sort(out.begin(), out.end(),
                    [](const auto& a, const auto& b) { return a.decides.size() > b.decides.size(); });
+  // Step times alone cannot say what a step consists of: that comes before any single signal.
+  if (level == EvidenceLevel::steps) {
+    NextMeasurement phases{"a profiler trace of a few steps, or step phases", {}};
+    for (const auto& u : untested)
+      if (u.relevant) phases.decides.push_back(u.cause);
+    out.insert(out.begin(), std::move(phases));
+  } else if (level == EvidenceLevel::none || level == EvidenceLevel::metrics) {
+    out.insert(out.begin(), {"step times: a training log, or a profiler trace", {}});
+  }
   if (out.size() > 6) out.resize(6);
   return out;
 }

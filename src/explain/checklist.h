@@ -11,6 +11,6 @@ std::vector<ChecklistRow> checklist(const View& view, const std::vector<Tested>&
                                     const std::vector<Finding>& findings);
 
 // The cheapest measurements that would decide untested rivals, the most decisive first.
-std::vector<NextMeasurement> next_measurements(const std::vector<Untested>& untested);
+std::vector<NextMeasurement> next_measurements(EvidenceLevel level, const std::vector<Untested>& untested);
 
 }  // namespace firstwait

@@ -65,6 +65,18 @@ void fill_cost(const View& view, const Tested& t, Finding& f) {
   f.cost_gpu_hours = t.verdict.effect->seconds_per_step * steps * static_cast<double>(gpus) / 3600;
 }
 
+std::string cell_words(Phase phase) {
+  switch (phase) {
+    case Phase::input_wait: return "Waits for input";
+    case Phase::collective: return "Waits in collectives";
+    case Phase::p2p: return "Waits for the neighbouring stage";
+    case Phase::h2d: return "Copies to the device";
+    case Phase::host: return "Host work between launches";
+    case Phase::unexplained: return "Time that no record covers";
+    default: return "Time in " + std::string(name(phase));
+  }
+}
+
 // From symptom to origin: utilization, the phase that waits, links of shallow causes, the cause's own links.
 std::vector<ChainLink> chain_of(const View& view, const std::vector<Tested>& tested, const Tested& t) {
   std::vector<ChainLink> chain;
@@ -78,7 +90,7 @@ std::vector<ChainLink> chain_of(const View& view, const std::vector<Tested>& tes
   if (t.cell) {
     const auto* row = ledger_row(view, *t.cell);
     if (row != nullptr)
-      chain.push_back({std::string(name(*t.cell)), "of each step",
+      chain.push_back({cell_words(*t.cell), "in each step",
                        row->before ? fmt::format("{} → {}", seconds(*row->before), seconds(row->seconds))
                                    : fmt::format("{} of {}", seconds(row->seconds), seconds(a.current_s))});
   }
@@ -180,7 +192,7 @@ Report explain(const Evidence& evidence, Attribution attribution) {
   fill_findings(view, tested, r);
   fill_rivals(view, tested, r);
   r.checklist = checklist(view, tested, r.findings);
-  r.next_measurements = next_measurements(r.untested);
+  r.next_measurements = next_measurements(r.attribution.level, r.untested);
   r.symptoms = symptoms(view);
   r.recovery = recovery(view);
   r.observations = observations(view, tested);

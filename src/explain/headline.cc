@@ -37,8 +37,10 @@ std::string opening(const Report& r) {
                            times(a.pattern.period_ratio));
       break;
     case PatternKind::intermittent:
-      return fmt::format("{} of {} steps are slow, one at a time.", a.outliers.size(),
-                         with_thousands(static_cast<int64_t>(a.steps.size())));
+      if (!a.straggles.empty()) break;
+      return fmt::format("{} of {} steps {} slow, one at a time.", a.outliers.size(),
+                         with_thousands(static_cast<int64_t>(a.steps.size())),
+                         a.outliers.size() == 1 ? "is" : "are");
     case PatternKind::chronic:
     case PatternKind::none:
       break;
@@ -81,15 +83,19 @@ std::string undetermined(const Report& r) {
   std::string out = opening(r);
   if (!out.empty()) out += ' ';
   const auto& a = r.attribution;
-  if (a.steps.size() == 0 && r.findings.empty()) {
+  if (a.steps.size() == 0 && a.level == EvidenceLevel::metrics && r.findings.empty()) {
+    out += "Nothing suspicious in these samples alone; without step times a slowdown cannot be judged.";
+  } else if (a.steps.size() == 0 && r.findings.empty()) {
     out += "Cannot judge: no step times in what was read.";
   } else if (a.pattern.kind == PatternKind::none && r.findings.empty()) {
     out += "No slowdown seen";
-    if (a.steps.size() > 0) out += fmt::format(" over {} steps", with_thousands(static_cast<int64_t>(a.steps.size())));
+    if (a.steps.size() > 1) out += fmt::format(" over {} steps", with_thousands(static_cast<int64_t>(a.steps.size())));
+    if (a.steps.size() == 1) out += " in the one step recorded";
     out += "; what bounds the step is not known from this evidence.";
   } else {
     out += "The cause is not clear.";
   }
+  if (a.steps.size() == 0) return out;
   std::vector<std::string> open;
   for (const auto& f : r.findings) open.push_back(f.cause);
   for (const auto& u : r.untested)
@@ -136,7 +142,8 @@ void headline(Report& r) {
   std::string out = opening(r);
   if (!out.empty()) out += ' ';
   const std::string because = f.verdict.because.empty() ? f.title : f.verdict.because;
-  const std::string wait = waits_for(f, r);
+  // Without a ledger nothing was seen to wait: then the fact is told alone.
+  const std::string wait = r.attribution.ledger.empty() ? "" : waits_for(f, r);
   out += wait.empty() ? capitalised(because) : wait + because;
   if (out.back() != '.') out += '.';
   r.headline = out;

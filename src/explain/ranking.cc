@@ -52,6 +52,13 @@ bool same_place(const Verdict& a, const Verdict& b) {
   });
 }
 
+// A deep cause that accounts for less than half of what the shallow one costs does not explain it.
+bool covers(const Verdict& deep, const Verdict& shallow) {
+  if (!deep.effect || !shallow.effect) return true;
+  const double d = deep.effect->seconds_per_step, s = shallow.effect->seconds_per_step;
+  return !(d < 0.5 * s);
+}
+
 std::optional<Phase> cell_of(const View& view, const Hypothesis& h) {
   std::optional<Phase> best;
   double most = 0;
@@ -98,7 +105,7 @@ void rank(const View& view, double doubt, std::vector<Tested>& tested) {
           }) ||
           (shallow.hypothesis->id.starts_with("change.") && !deep.hypothesis->id.starts_with("change.") &&
            view.attribution.onset.has_value() && deep.cell.has_value() && deep.cell == shallow.cell);
-      if (!layered || !same_place(deep.verdict, shallow.verdict)) continue;
+      if (!layered || !same_place(deep.verdict, shallow.verdict) || !covers(deep.verdict, shallow.verdict)) continue;
       if (best == nullptr || log_odds(deep, doubt) > log_odds(*best, doubt)) best = &deep;
     }
     if (best != nullptr) shallow.deeper = best->hypothesis;

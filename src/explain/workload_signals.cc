@@ -1,6 +1,7 @@
 #include "explain/workload_signals.h"
 
 #include <algorithm>
+#include <array>
 #include <set>
 
 #include "base/stats.h"
@@ -76,6 +77,33 @@ std::vector<size_t> slow_steps(const View& view) {
   return {out.begin(), out.end()};
 }
 
+// Periodic work of its own must not be taken for the event's: a step is compared with those at the same place in the
+// period only.
+static void compare_within_class(const Attribution& a, const std::set<size_t>& with, EventMatch& m) {
+  const auto& steps = a.steps;
+  const int32_t period = a.pattern.period_steps.value_or(0);
+  const auto slow_class = [&](size_t i) {
+    return period > 1 && steps.step[i] % period == a.pattern.period_phase ? size_t{1} : size_t{0};
+  };
+  std::array<std::vector<double>, 2> in, out;
+  for (size_t i = 0; i < steps.size(); ++i)
+    (with.contains(i) ? in : out)[slow_class(i)].push_back(in_seconds(steps.time[i]));
+  m.others = out[0].size() + out[1].size();
+  std::vector<double> ratios;
+  double extra = 0;
+  for (size_t c = 0; c < 2; ++c) {
+    const double normal = out[c].empty() ? kNaN : median(out[c]);
+    if (!(normal > 0)) continue;
+    for (const double t : in[c]) {
+      ratios.push_back(t / normal);
+      extra += std::max(0.0, t - normal);
+    }
+  }
+  if (ratios.empty()) return;
+  m.ratio = median(ratios);
+  m.cost_s_per_step = extra / static_cast<double>(steps.size());
+}
+
 EventMatch match_events(const View& view, std::string_view kind) {
   EventMatch m;
   const auto& steps = view.attribution.steps;
@@ -107,17 +135,7 @@ EventMatch match_events(const View& view, std::string_view kind) {
     if (placed) ++m.events;
   }
   m.steps.assign(with.begin(), with.end());
-  std::vector<double> in, out;
-  for (size_t i = 0; i < steps.size(); ++i)
-    (with.contains(i) ? in : out).push_back(in_seconds(steps.time[i]));
-  m.others = out.size();
-  if (!in.empty() && !out.empty()) {
-    const double normal = median(out);
-    if (normal > 0) m.ratio = median(in) / normal;
-    double extra = 0;
-    for (const double t : in) extra += std::max(0.0, t - normal);
-    m.cost_s_per_step = extra / static_cast<double>(steps.size());
-  }
+  compare_within_class(view.attribution, with, m);
   for (const size_t s : slow_steps(view)) {
     ++m.slow;
     if (with.contains(s)) ++m.slow_matched;

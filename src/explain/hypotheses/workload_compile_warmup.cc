@@ -41,7 +41,10 @@ Verdict test(const View& view) {
     w.link("First steps slow", fmt::format("{:.0f} steps", n), seconds(start_up));
   }
   auto v = std::move(w).verdict(
-      fmt::format("the first {} steps take {} longer: start-up, once", first, seconds(start_up)),
+      fmt::format("{} {} longer: start-up, once",
+                  first == 1 ? std::string("the first step takes")
+                             : fmt::format("the first {} steps take", first),
+                  seconds(start_up)),
       {});
   if (v.outcome == Outcome::supported) {
     const double cost = start_up / static_cast<double>(steps.size());
