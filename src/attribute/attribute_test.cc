@@ -68,6 +68,25 @@ TEST(Attribute, IsolatedSlowStepsAreListedAndTheStepBehindAnEvaluationIsNot) {
   EXPECT_NEAR(a.outliers[1].ratio, 350 / 98.0, 0.1);
 }
 
+TEST(Attribute, TwoCheapRegularWorksAreNoRhythmTogether) {
+  // As when a data shard ends every 189 steps: each costs half a per cent.
+  Evidence evidence =
+      one_rank(5000, 0.01, [](int32_t s) { return s % 189 == 0 || s % 190 == 0 ? 290 : 140; });
+  const Attribution a = diagnose(evidence);
+  EXPECT_NE(a.pattern.kind, PatternKind::periodic);
+}
+
+TEST(Attribute, AProfileThatStartsLaterHoldsNoWarmUp) {
+  Evidence evidence;
+  const Ns ms[] = {182, 121, 118, 127, 164, 116};
+  for (int32_t s = 0; s < 6; ++s)
+    evidence.steps.append(kNoName, 0, s + 5, kNoTime, ms[s] * 1'000'000);
+  const Attribution a = diagnose(evidence);
+  ASSERT_EQ(a.outliers.size(), 2U);
+  EXPECT_EQ(a.outliers[0].step, 5);
+  EXPECT_EQ(a.outliers[1].step, 9);
+}
+
 TEST(Attribute, OneSlowEpochIsAnOutlierAndASlowFirstEpochIsNone) {
   Evidence evidence;
   const double seconds[] = {132.81, 112.88, 112.87, 112.85, 174.06};

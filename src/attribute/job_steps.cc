@@ -97,7 +97,9 @@ void fill_matrices(const StepTable& table, StepGrid& grid) {
     const Ns duration = table.duration[row];
     const Ns wait = grid.wait.empty() ? 0 : std::clamp<Ns>(grid.wait[i], 0, duration);
     grid.ranks.step_time[i] = duration;
-    grid.ranks.own_time[i] = duration - wait;
+    // Receiving from the neighbouring stage is waiting for its work.
+    const Ns p2p = std::clamp<Ns>(table.phase(row, Phase::p2p), 0, duration - wait);
+    grid.ranks.own_time[i] = duration - wait - p2p;
     if (input) grid.ranks.input_wait[i] = table.phase(row, Phase::input_wait);
   }
 }

@@ -74,9 +74,13 @@ std::vector<Point> points_of(const StepGrid& grid, const std::vector<size_t>& st
   return points;
 }
 
+// With few points two slow ones are a third of them and widen any two-sided spread: the lower half,
+// which they do not touch, speaks alone (one-sided MAD).
 double residual_scale(const std::vector<Point>& points) {
+  constexpr size_t kFew = 20;
   std::vector<double> sizes;
-  for (const Point& p : points) sizes.push_back(std::abs(p.residual));
+  for (const Point& p : points)
+    if (points.size() >= kFew || p.residual <= 0) sizes.push_back(std::abs(p.residual));
   return std::max(0.01, 1.4826 * median(std::move(sizes)));
 }
 
@@ -286,7 +290,7 @@ Regularity find_regularity(StepGrid& grid, const std::vector<size_t>& steady,
   if (dearest && dearest->cost >= kMinimumCost * usual) {
     fill_periodic(grid, points, *dearest, out.pattern);
   } else if (fill_dense(grid, points, out.pattern) ||
-             fill_rhythm(grid, points, slow, changes, steady, out.pattern)) {
+             fill_rhythm(grid, points, rest, changes, steady, out.pattern)) {
     rest.clear();
   }
   const double enough =

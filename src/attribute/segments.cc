@@ -192,6 +192,15 @@ void mark_restarts(const Evidence& evidence, JobSteps& steps) {
   }
 }
 
+// Whether the record begins with the job: a profile or a window that starts at step 500 holds no
+// start-up. Logs that tell of every tenth step begin with step 10.
+bool from_the_start(const JobSteps& steps) {
+  int64_t spacing = 1;
+  for (size_t c = 1; c < steps.size() && spacing <= 1; ++c)
+    spacing = std::max<int64_t>(spacing, int64_t{steps.step[c]} - steps.step[c - 1]);
+  return steps.step.front() <= spacing;
+}
+
 }  // namespace
 
 void find_segments(const Evidence& evidence, StepGrid& grid) {
@@ -205,7 +214,8 @@ void find_segments(const Evidence& evidence, StepGrid& grid) {
   // A tenth of the record at most. With few steps (epochs, evaluation blocks) that is the first one
   // only.
   const size_t n = steps.size();
-  if (n >= 4) mark_until_settled(steps, 0, std::max<size_t>(1, n / 10), 3, SegmentKind::warmup);
+  if (n >= 4 && from_the_start(steps))
+    mark_until_settled(steps, 0, std::max<size_t>(1, n / 10), 3, SegmentKind::warmup);
 }
 
 std::vector<size_t> steady_columns(const StepGrid& grid) {

@@ -14,9 +14,9 @@ inline constexpr double kAlpha = 1e-3;
 // job_1 is 1.13): twice the larger.
 inline constexpr double kMinimumDrift = 1.26;
 // One slow step among its neighbours. The clean control's largest isolated excess is 1.13 and the
-// smallest known slow step of the profiler traces (loader_workers_4, step 5) is 1.35: the geometric
+// smallest known slow step of the profiler traces (loader_workers_4, step 9) is 1.29: the geometric
 // mean of the two.
-inline constexpr double kOutlierRatio = 1.235;
+inline constexpr double kOutlierRatio = 1.21;
 // Modified z-score from which Iglewicz and Hoaglin (1993) call a value an outlier.
 inline constexpr double kOutlierZ = 3.5;
 // Regular or isolated slow steps that cost less than the jitter floor of a step time are no pattern

@@ -278,8 +278,10 @@ void find_standing(const StepGrid& grid, const Lateness& l, const std::vector<si
           std::count_if(known.begin(), known.end(), [](double v) { return v > 0; }));
       s.p_value = std::min(1.0, binomial_tail(static_cast<int64_t>(known.size()), above, 0.5) *
                                     static_cast<double>(rows));
-      if (s.p_value < kAlpha) w.straggles.push_back(s);
-      continue;
+      if (s.p_value < kAlpha && s.seconds_per_step > 0) {
+        w.straggles.push_back(s);
+        continue;
+      }
     }
     // Constant: the same in both halves within the jitter floor, and beyond three times it.
     const double drift = early.empty() || late.empty() ? 0 : std::abs(median(early) - median(late));
