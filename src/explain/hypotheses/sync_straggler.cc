@@ -1,0 +1,222 @@
+// Weights: from a replay, that removing the worker gives back most of the lost time, and that it is
+// slower than the same stage elsewhere, in most steps. From episodes and peers, the p-value as the
+// largest Bayes factor it can stand for (Sellke, Bayarri and Berger 2001).
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "explain/op_cells.h"
+#include "explain/placing.h"
+
+namespace firstwait {
+namespace {
+
+constexpr Phase kPhasesExplained[] = {Phase::collective, Phase::p2p, Phase::forward,
+                                      Phase::backward};
+constexpr std::string_view kNeeds[] = {"op records or per-rank step times of at least two ranks"};
+constexpr Threshold kZ{"robust z", 3.5, "",
+                       "Iglewicz and Hoaglin 1993: modified z-scores above 3.5 are outliers"};
+constexpr Threshold kPersistence{
+    "share of windows", 0.5, "ratio",
+    "arXiv 2505.05713: what explains most; less is a rotating straggler"};
+constexpr Threshold kThresholds[] = {kStraggling, kMostOfIt, kReplayError,
+                                     kPeerSpread, kZ,        kPersistence};
+
+// The logarithm of the largest Bayes factor against chance that a p-value can stand for.
+double llr_of_p(double p) {
+  if (!(p >= 0)) return kPositive;
+  if (p >= std::exp(-1.0)) return 0;
+  return std::min(kVeryStrong,
+                  -std::log(-std::exp(1.0) * std::max(p, 1e-300) * std::log(std::max(p, 1e-300))));
+}
+
+void add_rank(Weighing& w, const View& view, int32_t rank) {
+  if (rank < 0) return;
+  w.where(fmt::format("rank/{}", rank));
+  if (std::string host = host_entity(view, rank); !host.empty()) w.where(std::move(host));
+}
+
+// Pipelines: the replay decides. "Who arrived last" is not "who is slow" there.
+Verdict from_replay(const View& view, const WhatIf& r) {
+  Weighing w;
+  if (r.slowdown < kStraggling.value) {
+    w.contradicts(
+        kVeryStrong,
+        fmt::format("without stragglers the step would be {} shorter", percent(1 - 1 / r.slowdown)),
+        fact("straggler-free slowdown", "what_if.slowdown", "", r.slowdown, "ratio", false));
+    return std::move(w).verdict("", {});
+  }
+  const double removal = r.worker_share_removal;
+  if (r.top.empty() || !(removal >= kMostOfIt.value)) {
+    w.contradicts(
+        kStrong,
+        fmt::format(
+            "making the slowest worker as fast as the others gives back {} of the lost time",
+            percent(std::max(0.0, removal))),
+        fact("lost time given back", "what_if.worker_share_removal", "", removal, "ratio", false));
+    return std::move(w).verdict("", {});
+  }
+  const OpCells cells = op_cells(view.evidence);
+  bool compared = false;
+  std::string because;
+  for (const auto& top : r.top) {
+    if (top.score < kStraggling.value) continue;
+    const auto dp = static_cast<size_t>(top.dp_rank), stage = static_cast<size_t>(top.stage);
+    const std::string entity = worker_entity(top.dp_rank, top.stage);
+    const double ratio =
+        dp < cells.dps && stage < cells.stages ? cells.ratio_in_stage(dp, stage) : kNaN;
+    const double persistence = ratio > 1 ? cells.persistence(dp, stage, kPeerSpread.value) : 0;
+    if (ratio < 1 + kPeerSpread.value) {
+      w.contradicts(
+          kPositive, fmt::format("{} computes as fast as the other workers of its stage", entity),
+          fact("compute against the same stage", "op.compute", entity, ratio, "ratio", false));
+      continue;
+    }
+    if (because.empty()) {
+      w.supports(kStrong, fact("lost time given back when it is as fast as the others",
+                               "what_if.worker_share_removal", entity, removal, "ratio", true));
+      because = fmt::format("without it the step would take {} instead of {}",
+                            seconds(r.nodelay_s - removal * (r.nodelay_s - r.ideal_s)),
+                            seconds(r.nodelay_s));
+    }
+    w.where(entity);
+    add_rank(w, view, top.rank);
+    w.link("One worker computes longer", entity, ratio > 0 ? times(ratio) : times(top.score));
+    if (!(ratio > 0) || compared) continue;
+    compared = true;
+    w.hints(kPositive,
+            fact("compute against the same stage", "op.compute", entity, ratio, "ratio", true));
+    if (persistence >= kPersistence.value) {
+      w.hints(kPositive, fact("steps in which it is slower", "op.compute", entity, persistence,
+                              "ratio", true));
+    } else {
+      w.contradicts(
+          kStrong,
+          fmt::format("{} is slower in only {} of the steps", entity, percent(persistence)),
+          fact("steps in which it is slower", "op.compute", entity, persistence, "ratio", false));
+    }
+  }
+  Verdict v = std::move(w).verdict(because, {});
+  set_replay_effect(v, r, removal, r.worker_share_addback);
+  return v;
+}
+
+// The episodes of the rank that lost most by them; several ranks in turn are another cause.
+Verdict from_episodes(const View& view) {
+  const auto& a = view.attribution;
+  const auto cost = [](const Straggle& s) {
+    return s.seconds_per_step *
+           (1.0 + static_cast<double>(s.last_step) - static_cast<double>(s.first_step));
+  };
+  const Straggle* worst = &a.straggles.front();
+  double all = 0;
+  for (const auto& s : a.straggles)
+    if (cost(s) > cost(*worst)) worst = &s;
+  double own = 0;
+  for (const auto& s : a.straggles) {
+    all += cost(s);
+    if (s.rank == worst->rank) own += cost(s);
+  }
+  Weighing w;
+  const std::string entity = fmt::format("rank/{}", worst->rank);
+  if (all > 0 && own / all < kPersistence.value) {
+    w.contradicts(
+        kStrong, "the late rank changes",
+        fact("lateness of the latest rank", "rank.own_time", entity, own / all, "ratio", false));
+    return std::move(w).verdict("", {});
+  }
+  w.supports(llr_of_p(worst->p_value), fact("own time against its peers", "rank.own_time", entity,
+                                            worst->mean_ratio, "ratio", true, 1.0));
+  if (worst->peak_ratio > worst->mean_ratio)
+    w.hints(0, fact("at its peak", "rank.own_time", entity, worst->peak_ratio, "ratio", true));
+  add_rank(w, view, worst->rank);
+  w.link("One rank is late", entity, times(worst->mean_ratio));
+  Verdict v = std::move(w).verdict(
+      fmt::format("it took {} as long as its peers in steps {} to {}", times(worst->mean_ratio),
+                  worst->first_step, worst->last_step),
+      {});
+  if (v.outcome != Outcome::supported) return v;
+  const double each = worst->seconds_per_step;
+  const double steps = a.steps.size() > 0 ? static_cast<double>(a.steps.size()) : kNaN;
+  // Over the whole record, and while it lasts.
+  v.effect = Effect{each, {steps > 0 ? std::min(each, cost(*worst) / steps) : kNaN, each}};
+  Onset since;
+  since.step = since.step_lo = since.step_hi = worst->first_step;
+  v.since = since;
+  return v;
+}
+
+// Ranks over the current window, without an episode: late from the first step on.
+Verdict from_peers(const View& view) {
+  const auto& stats = view.attribution.rank_stats;
+  const RankStat* worst = nullptr;
+  for (const auto& s : stats)
+    if (s.ratio_to_peers > 0 && (worst == nullptr || s.ratio_to_peers > worst->ratio_to_peers))
+      worst = &s;
+  if (worst == nullptr || stats.size() < 2) return untested({kNeeds[0]});
+  Weighing w;
+  const std::string entity = fmt::format("rank/{}", worst->rank);
+  const EvidenceRow ratio = fact("own time against its peers", "rank.own_time", entity,
+                                 worst->ratio_to_peers, "ratio", true, 1.0);
+  const double excess = worst->own_s * (1 - 1 / worst->ratio_to_peers);
+  const double share = view.attribution.current_s > 0 ? excess / view.attribution.current_s : kNaN;
+  const bool large = worst->ratio_to_peers >= kStraggling.value && !(share < kRelevantShare.value);
+  if (!large) {
+    w.contradicts(
+        kStrong,
+        fmt::format("the slowest rank takes {} of its peers' time", times(worst->ratio_to_peers)),
+        ratio);
+    return std::move(w).verdict("", {});
+  }
+  if (worst->persistence < kPersistence.value) {
+    w.contradicts(kStrong,
+                  fmt::format("no rank is the slowest in more than {} of the time",
+                              percent(worst->persistence)),
+                  fact("windows in which it is the slowest", "rank.own_time", entity,
+                       worst->persistence, "ratio", false));
+    return std::move(w).verdict("", {});
+  }
+  if (worst->robust_z == worst->robust_z && worst->robust_z < kZ.value) {
+    w.contradicts(
+        kPositive, fmt::format("ranks spread as widely as {} deviates", entity),
+        fact("robust z among its peers", "rank.own_time", entity, worst->robust_z, "", false));
+    return std::move(w).verdict("", {});
+  }
+  w.supports(kPositive, ratio);
+  w.hints(kWeak * worst->persistence, fact("windows in which it is the slowest", "rank.own_time",
+                                           entity, worst->persistence, "ratio", true));
+  if (worst->robust_z >= kZ.value)
+    w.hints(kPositive,
+            fact("robust z among its peers", "rank.own_time", entity, worst->robust_z, "", true));
+  add_rank(w, view, worst->rank);
+  w.link("One rank is late", entity, times(worst->ratio_to_peers));
+  Verdict v =
+      std::move(w).verdict(fmt::format("it takes {} as long as its peers in {} of the time",
+                                       times(worst->ratio_to_peers), percent(worst->persistence)),
+                           {});
+  if (v.outcome == Outcome::supported) v.effect = Effect{excess, {kNaN, excess}};
+  return v;
+}
+
+Verdict test(const View& view) {
+  if (const WhatIf* replay = believable_replay(view)) return from_replay(view, *replay);
+  if (!view.attribution.straggles.empty()) return from_episodes(view);
+  return from_peers(view);
+}
+
+}  // namespace
+
+extern const Hypothesis hypothesis_sync_straggler{
+    .id = "sync.straggler",
+    .claim = "one rank or host is persistently late, its cause not visible",
+    .decides = "compute compared within the same stage, persistence, replay without it",
+    .accounts_for = kPhasesExplained,
+    .needs = kNeeds,
+    .thresholds = kThresholds,
+    .checklist_step = 2,
+    .prior = 0,
+    .test = test};
+
+}  // namespace firstwait

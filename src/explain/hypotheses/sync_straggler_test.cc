@@ -1,0 +1,136 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "explain/op_view.h"
+#include "explain/view_builder.h"
+
+namespace firstwait {
+extern const Hypothesis hypothesis_sync_straggler;
+namespace {
+
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+Verdict test(const View& v) { return hypothesis_sync_straggler.test(v); }
+
+double one_slow(int32_t dp, int32_t stage, int32_t batch, int32_t step, bool backward) {
+  return even(dp, stage, batch, step, backward) * (dp == 1 && stage == 0 ? 2 : 1);
+}
+
+TEST(SyncStraggler, NamesTheOneSlowWorkerOfAPipeline) {
+  const OpView job(3, 2, one_slow);
+  const auto v = test(job.view());
+  ASSERT_EQ(v.outcome, Outcome::supported) << v.reason;
+  EXPECT_THAT(v.where, ElementsAre("worker/dp1-stage0", "rank/110"));
+  EXPECT_GE(v.llr, 5);
+  ASSERT_TRUE(v.effect.has_value());
+  EXPECT_GT(v.effect->seconds_per_step, 0.3);
+  EXPECT_LE(v.effect->interval.lo, v.effect->seconds_per_step);
+}
+
+TEST(SyncStraggler, AnEvenPipelineHasNone) {
+  const OpView job(3, 2, even);
+  const auto v = test(job.view());
+  EXPECT_EQ(v.outcome, Outcome::refuted);
+  EXPECT_THAT(v.reason, HasSubstr("without stragglers"));
+}
+
+TEST(SyncStraggler, ASlowStageIsNotASlowWorker) {
+  const OpView job(3, 4, [](int32_t d, int32_t s, int32_t b, int32_t n, bool back) {
+    return even(d, s, b, n, back) * (s == 3 ? 1.6 : 1);
+  });
+  EXPECT_EQ(test(job.view()).outcome, Outcome::refuted);
+}
+
+TEST(SyncStraggler, AWorkerThatIsSlowInAFewStepsIsNotPersistent) {
+  const OpView job(3, 1, [](int32_t d, int32_t s, int32_t b, int32_t n, bool back) {
+    return even(d, s, b, n, back) * (d == 1 && n == 3 ? 4 : 1);
+  });
+  const auto v = test(job.view());
+  EXPECT_NE(v.outcome, Outcome::supported);
+}
+
+TEST(SyncStraggler, AReplayThatIsOffByMoreThanFivePercentIsNotBelieved) {
+  OpView job(3, 2, one_slow);
+  job.attribution.what_if->replay_error = 0.08;
+  EXPECT_EQ(test(job.view()).outcome, Outcome::untested);
+}
+
+Straggle episode(int32_t rank, int32_t first, int32_t last) {
+  Straggle s;
+  s.rank = rank;
+  s.first_step = first;
+  s.last_step = last;
+  s.mean_ratio = 1.5;
+  s.peak_ratio = 2.4;
+  s.seconds_per_step = 0.1;
+  s.p_value = 1e-6;
+  return s;
+}
+
+TEST(SyncStraggler, AnEpisodeOfOneRankHasItsWindowAndItsPeers) {
+  ViewBuilder b(false);
+  b.rank(6, "node07");
+  b.attribution().straggles = {episode(6, 181, 194)};
+  const auto v = test(b.view());
+  ASSERT_EQ(v.outcome, Outcome::supported);
+  EXPECT_THAT(v.where, ElementsAre("rank/6", "host/node07"));
+  EXPECT_THAT(v.because, HasSubstr("181 to 194"));
+  ASSERT_TRUE(v.since.has_value());
+  EXPECT_EQ(v.since->step, 181);
+}
+
+TEST(SyncStraggler, RanksThatAreLateInTurnAreAnotherCause) {
+  ViewBuilder b(false);
+  for (const int r : {1, 2, 3, 4})
+    b.attribution().straggles.push_back(episode(r, 10 * r, 10 * r + 5));
+  EXPECT_EQ(test(b.view()).outcome, Outcome::refuted);
+}
+
+RankStat stat(int32_t rank, double ratio, double z = kNaN, double persistence = 0.9) {
+  RankStat s;
+  s.rank = rank;
+  s.own_s = 0.1 * ratio;
+  s.ratio_to_peers = ratio;
+  s.robust_z = z;
+  s.persistence = persistence;
+  return s;
+}
+
+TEST(SyncStraggler, ARankThatWasAlwaysLateStandsOutAmongItsPeers) {
+  ViewBuilder b(false);
+  b.attribution().current_s = 0.2;
+  b.attribution().rank_stats = {stat(0, 1), stat(1, 1.9, 12), stat(2, 1)};
+  const auto v = test(b.view());
+  ASSERT_EQ(v.outcome, Outcome::supported);
+  EXPECT_THAT(v.where, Contains("rank/1"));
+}
+
+TEST(SyncStraggler, AStandingOffsetOfEightPercentIsNoFault) {
+  ViewBuilder b(false);
+  b.attribution().current_s = 0.2;
+  b.attribution().rank_stats = {stat(0, 1), stat(5, 1.08, 9), stat(2, 1)};
+  const auto v = test(b.view());
+  EXPECT_EQ(v.outcome, Outcome::refuted);
+  EXPECT_THAT(v.reason, HasSubstr("1.08"));
+}
+
+TEST(SyncStraggler, AWideSpreadOrALackOfPersistenceAccusesNobody) {
+  ViewBuilder b(false);
+  b.attribution().current_s = 0.2;
+  b.attribution().rank_stats = {stat(0, 1), stat(1, 1.5, 1.2), stat(2, 1)};
+  EXPECT_EQ(test(b.view()).outcome, Outcome::refuted);
+  b.attribution().rank_stats = {stat(0, 1), stat(1, 1.5, kNaN, 0.2), stat(2, 1)};
+  EXPECT_EQ(test(b.view()).outcome, Outcome::refuted);
+}
+
+TEST(SyncStraggler, OneRankOrNoneDecidesNothing) {
+  ViewBuilder b(false);
+  EXPECT_EQ(test(b.view()).outcome, Outcome::untested);
+  b.attribution().rank_stats = {stat(0, 1)};
+  EXPECT_EQ(test(b.view()).outcome, Outcome::untested);
+}
+
+}  // namespace
+}  // namespace firstwait
