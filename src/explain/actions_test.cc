@@ -38,8 +38,9 @@ TEST(Actions, EveryCauseCuredExists) {
   for (const auto& table : actions())
     for (const auto& row : table.module->rows)
       for (const auto cause : row.cures)
-        if (causes.size() > 60)
+        if (causes.size() > 60) {
           EXPECT_TRUE(causes.contains(cause)) << row.id << " cures unknown " << cause;
+        }
 }
 
 TEST(Actions, TheDocumentedIdsArePresent) {
@@ -97,16 +98,18 @@ TEST(Actions, ThoseThatMayChangeResultsSaySo) {
     for (const auto& row : table.module->rows)
       if (row.id.starts_with("batch.") || row.id.starts_with("precision.") ||
           row.id == "comm.compress" || row.id == "comm.async" || row.id == "preprocess.on_gpu" ||
-          row.id.starts_with("checkpoint."))
+          row.id.starts_with("checkpoint.")) {
         EXPECT_FALSE(row.caution.empty()) << row.id;
+      }
 }
 
 TEST(Actions, BatchAndPrecisionCureNoInputWait) {
   for (const auto& table : actions())
     for (const auto& row : table.module->rows)
-      if (row.id.starts_with("batch.") || row.id.starts_with("precision."))
+      if (row.id.starts_with("batch.") || row.id.starts_with("precision.")) {
         for (const auto cause : row.cures)
           EXPECT_FALSE(cause.starts_with("input.") || cause.starts_with("storage.")) << row.id;
+      }
 }
 
 TEST(Actions, EverySuspectStepHasOne) {
@@ -114,8 +117,9 @@ TEST(Actions, EverySuspectStepHasOne) {
   for (const auto& table : actions())
     for (const auto& row : table.module->rows) cured.insert(row.cures.begin(), row.cures.end());
   for (const auto& h : hypotheses())
-    if (h.module->id != "workload.compile_warmup")
+    if (h.module->id != "workload.compile_warmup") {
       EXPECT_TRUE(cured.contains(h.module->id)) << h.module->id;
+    }
 }
 
 }  // namespace

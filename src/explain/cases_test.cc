@@ -56,18 +56,24 @@ void check(const DiagnosisCase& c) {
       EXPECT_GT(t.verdict.llr, 0) << id;
       if (top == nullptr || t.confidence > top->confidence) top = &t;
     }
-    if (t.verdict.outcome == Outcome::refuted) EXPECT_FALSE(t.verdict.reason.empty()) << id;
-    if (t.verdict.outcome == Outcome::untested) EXPECT_FALSE(t.verdict.needs.empty()) << id;
+    if (t.verdict.outcome == Outcome::refuted) {
+      EXPECT_FALSE(t.verdict.reason.empty()) << id;
+    }
+    if (t.verdict.outcome == Outcome::untested) {
+      EXPECT_FALSE(t.verdict.needs.empty()) << id;
+    }
     for (const auto& e : c.expected) {
       if (e.cause != id) continue;
       EXPECT_TRUE(supported) << id << " " << words(t.verdict);
       EXPECT_GE(t.verdict.llr, e.least) << id;
     }
-    if (std::find(c.refuted.begin(), c.refuted.end(), id) != c.refuted.end())
+    if (std::find(c.refuted.begin(), c.refuted.end(), id) != c.refuted.end()) {
       EXPECT_EQ(t.verdict.outcome, Outcome::refuted) << id << " " << words(t.verdict);
+    }
   }
-  if (!c.expected.empty() && top != nullptr)
+  if (!c.expected.empty() && top != nullptr) {
     EXPECT_EQ(top->hypothesis->id, c.expected.front().cause) << "is not the most likely";
+  }
 }
 
 TEST(Cases, EveryCaseIsDiagnosedAndNothingElseAccused) {

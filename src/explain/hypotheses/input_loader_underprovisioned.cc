@@ -80,24 +80,27 @@ Verdict test(const View& view) {
   const double n = workers.value_or(kNaN);
   const double cpu = worker_cpu(view, n);
   const double busy = loader.busy == loader.busy ? loader.busy : cpu;
-  if (busy >= kBusy.value) {
+  const bool reads = loader.reading_share > 0.5;
+  if (reads)
+    w.contradicts(
+        kVeryStrong,
+        fmt::format("{} of the workers' time is reading", percent(loader.reading_share)),
+        fact("workers wait for reads", "loader.fetch", "", loader.reading_share, "ratio", false));
+  if (!reads && busy >= kBusy.value) {
     w.supports(kStrong, fact("loader workers busy", "loader", "", busy, "ratio", true));
     w.link("Loader workers never idle", fmt::format("{:.0f} workers", n), percent(busy));
-  } else if (busy == busy) {
+  } else if (busy < kBusy.value) {
     w.contradicts(kStrong, fmt::format("workers compute {}, not ≈ 100 %", percent(busy)),
                   fact("loader workers busy", "loader", "", busy, "ratio", false));
-  } else if (n > 0) {
+  } else if (n > 0 && !reads && s.before_s != s.before_s) {
+    // Settings explain a chronic wait; one that began later needs more.
     weigh_settings(w, view, n);
   }
-  if (loader.reading_share > 0.5)
-    w.contradicts(
-        kStrong, fmt::format("{} of the workers' time is reading", percent(loader.reading_share)),
-        fact("workers wait for reads", "loader.fetch", "", loader.reading_share, "ratio", false));
   if (loader.queued >= 1)
     w.contradicts(kPositive,
                   fmt::format("{:.1f} batches wait in the loader's queue", loader.queued),
                   fact("batches queued", "loader.queued", "", loader.queued, "batches", false));
-  if (w.decided()) weigh_idle_cores(w, view, n > 0 ? n : 1);
+  weigh_idle_cores(w, view, n > 0 ? n : 1);
   return std::move(w).verdict(
       n > 0 ? fmt::format("{:.0f} loader workers per rank are too few while allowed CPUs idle", n)
             : "the loader workers are too few while allowed CPUs idle",
