@@ -197,7 +197,7 @@ TEST(WhatIfGolden, TheRawScatterOfArIsWaitNotTransfer) {
   const OpAnalysis a = analyse_ops(*e);
   double wait = 0, all = 0;
   for (size_t row = 0; row < a.steps.size(); ++row) {
-    wait += static_cast<double>(a.wait[row]);
+    wait += static_cast<double>(a.wait[row] + a.p2p_wait[row]);
     all +=
         static_cast<double>(a.steps.phase(row, Phase::collective) + a.steps.phase(row, Phase::p2p));
   }

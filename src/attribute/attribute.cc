@@ -128,17 +128,38 @@ std::vector<int32_t> slow_ranks(const Attribution& a) {
   return {slow.begin(), slow.end()};
 }
 
+// Op records tell wait, own work and critical path better than the phases made of them.
+void use_ops(const OpAnalysis& ops, StepGrid& grid) {
+  for (size_t i = 0; i < grid.row.size(); ++i) {
+    const uint32_t row = grid.row[i];
+    if (row == kNoRow) continue;
+    Ns own = 0;
+    for (const Phase p : {Phase::forward, Phase::backward, Phase::optimizer, Phase::gc})
+      own += std::max<Ns>(0, ops.steps.phase(row, p));
+    grid.ranks.own_time[i] = own;
+    if (ops.wait[row] != kNoDuration && !grid.wait.empty()) grid.wait[i] = ops.wait[row];
+  }
+  for (size_t c = 0, p = 0; c < grid.columns() && p < ops.path.size(); ++c) {
+    while (p < ops.path.size() && ops.path.step[p] < grid.steps.step[c]) ++p;
+    if (p == ops.path.size() || ops.path.step[p] != grid.steps.step[c]) continue;
+    grid.steps.time[c] = ops.path.time[p];
+    grid.steps.critical_rank[c] = ops.path.critical_rank[p];
+    for (size_t k = 0; k < kPhases; ++k) grid.steps.ledger[k][c] = ops.path.ledger[k][p];
+  }
+}
+
 }  // namespace
 
 Attribution attribute(const Evidence& evidence) {
   Attribution a;
   TraceSteps traces = trace_steps(evidence);
-  a.what_if = replay_ops(evidence);
-  const StepTable ops = evidence.ops.size() > 0 ? op_steps(evidence) : StepTable{};
+  OpAnalysis ops = analyse_ops(evidence);
+  a.what_if = std::move(ops.what_if);
   const StepTable& table = evidence.steps.size() > 0 ? evidence.steps
                            : traces.steps.size() > 0 ? traces.steps
-                                                     : ops;
+                                                     : ops.steps;
   StepGrid grid = build_grid(table, evidence);
+  if (&table == &ops.steps) use_ops(ops, grid);
   find_segments(evidence, grid);
   const auto steady = steady_columns(grid);
   if (grid.columns() > 0)

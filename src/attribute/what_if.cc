@@ -23,6 +23,7 @@ OpAnalysis analyse_ops(const Evidence& evidence) {
   const auto take = [&](whatif::Timeline&& timeline) {
     out.steps = std::move(timeline.steps);
     out.wait = std::move(timeline.wait);
+    out.p2p_wait = std::move(timeline.p2p_wait);
   };
   const auto job = whatif::load_job(evidence);
   if (!job) {
@@ -39,7 +40,7 @@ OpAnalysis analyse_ops(const Evidence& evidence) {
   const auto own = whatif::own_durations(*job, *graph);
   out.what_if = whatif::replay_results(*job, *graph, own);
   take(whatif::worker_timeline(*job, own));
-  out.path = whatif::critical_path(*job, *graph);
+  out.path = whatif::critical_path(*job, *graph, own);
   return out;
 }
 

@@ -13,9 +13,10 @@ namespace firstwait {
 struct OpAnalysis {
   std::optional<WhatIf> what_if;
   StepTable steps;
-  std::vector<Ns> wait;  // per row of steps: the part of collective + p2p in which the rank waited
-                         // for others; kNoDuration unknown
-  JobSteps path;  // the measured critical path through the graph; empty when there is no graph
+  // Per row of steps: the part of collective and of p2p in which the rank waited for others;
+  // kNoDuration unknown.
+  std::vector<Ns> wait, p2p_wait;
+  JobSteps path;  // the critical path through the graph; empty when there is no graph
 };
 OpAnalysis analyse_ops(const Evidence& evidence);
 

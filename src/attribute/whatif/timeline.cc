@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <numeric>
+#include <optional>
 #include <set>
 
 namespace firstwait::whatif {
@@ -119,7 +120,8 @@ void append_row(Timeline& out, int32_t rank, int32_t step, Cover& cover, bool wa
   for (const Phase p : {Phase::forward, Phase::backward, Phase::optimizer, Phase::gc,
                         Phase::collective, Phase::p2p})
     out.steps.set_phase(row, p, phases[index(p)]);
-  out.wait.push_back(wait_known ? sums[k_collective_wait] + sums[k_p2p_wait] : kNoDuration);
+  out.wait.push_back(wait_known ? sums[k_collective_wait] : kNoDuration);
+  out.p2p_wait.push_back(wait_known ? sums[k_p2p_wait] : kNoDuration);
 }
 
 // The ranks as recorded, or numbered when they do not tell the workers apart.
@@ -217,75 +219,97 @@ struct Place {
   size_t dp;
 };
 
+// Replays one step and goes back from its last end. Launch delays are not in the replay: with them,
+// the measured path would jump to whichever transfer happened to be launched late.
 class Walk {
  public:
-  Walk(const Job& job, const Graph& graph, size_t step) : job_(job), graph_(graph), step_(step) {}
+  Walk(const Job& job, const Graph& graph, const std::vector<double>& own, size_t step)
+      : job_(job), graph_(graph), end_(job.ops.size() * job.dps), begin_(end_.size()) {
+    std::vector<double> ready(job.dps);
+    for (const Group& g : graph.groups) {
+      std::fill(ready.begin(), ready.end(), g.free_member || g.deps == 0 ? 0 : -HUGE_VAL);
+      for (uint32_t i = 0; i < g.deps; ++i)
+        for (size_t d = 0; d < job.dps; ++d)
+          ready[d] = std::max(ready[d], end({graph.dep[g.first_dep + i], d}));
+      if (g.over_dp)
+        std::fill(ready.begin(), ready.end(), *std::max_element(ready.begin(), ready.end()));
+      for (uint32_t m = 0; m < g.members; ++m) {
+        const uint32_t op = graph.member[g.first_member + m];
+        for (size_t d = 0; d < job.dps; ++d) {
+          begin_[op * job.dps + d] = ready[d];
+          end_[op * job.dps + d] = ready[d] + own[op * job.cells() + d * job.steps + step];
+        }
+      }
+    }
+  }
 
-  // Returns the step time; fills `phases` and the compute time on the path per worker.
-  Ns run(std::array<Ns, kPhases>& phases, std::vector<Ns>& compute) {
+  // Returns the replayed step time; fills `phases`, which sum to it, and the compute on the path
+  // per worker.
+  Ns run(std::array<Ns, kPhases>& phases, std::vector<Ns>& compute) const {
     Place at{0, 0};
     for (uint32_t i = 0; i < job_.ops.size(); ++i)
       for (size_t d = 0; d < job_.dps; ++d)
         if (end({i, d}) > end(at)) at = {i, d};
     const Ns time = std::max<Ns>(0, to_ns(end(at)));
     Ns cursor = time;
-    const auto take = [&](Phase phase, double from) {
-      const Ns begin = std::clamp<Ns>(to_ns(from), 0, cursor);
-      phases[index(phase)] += cursor - begin;
-      const Ns taken = cursor - begin;
-      cursor = begin;
-      return taken;
-    };
     for (;;) {
       const Op& op = job_.ops[at.op];
-      const Place late = last_to_arrive(at);
-      const Ns taken = take(phase_of(op.type), start(late));
+      const double begin = begin_[at.op * job_.dps + at.dp];
+      const Ns from = std::clamp<Ns>(to_ns(begin), 0, cursor);
+      phases[index(phase_of(op.type))] += cursor - from;
       if (whatif::is_compute(op.type))
-        compute[at.dp * job_.stages + static_cast<size_t>(op.stage)] += taken;
-      const auto& deps = graph_.op_deps[late.op];
-      if (deps.empty()) break;
-      Place before{deps.front(), late.dp};
-      for (const uint32_t d : deps)
-        if (end({d, late.dp}) > end(before)) before.op = d;
-      take(Phase::unexplained, end(before));
-      at = before;
+        compute[at.dp * job_.stages + static_cast<size_t>(op.stage)] += cursor - from;
+      cursor = from;
+      const auto before = what_it_waited_for(at);
+      if (!before) break;
+      at = *before;
     }
     phases[index(Phase::unexplained)] += cursor;
     return time;
   }
 
  private:
-  double start(Place p) const {
-    return job_.start[p.op * job_.cells() + p.dp * job_.steps + step_];
-  }
-  double end(Place p) const { return job_.end(p.op, p.dp * job_.steps + step_); }
-  Place last_to_arrive(Place at) const {
+  double end(Place p) const { return end_[p.op * job_.dps + p.dp]; }
+  std::optional<Place> what_it_waited_for(Place at) const {
     const Group& g = graph_.groups[graph_.group_of[at.op]];
-    if (!g.synchronises) return at;
-    Place late = at;
-    for (uint32_t m = 0; m < g.members; ++m)
+    std::optional<Place> last;
+    for (uint32_t i = 0; i < g.deps; ++i)
       for (size_t d = 0; d < job_.dps; ++d) {
         if (!g.over_dp && d != at.dp) continue;
-        const Place p{graph_.member[g.first_member + m], d};
-        if (start(p) > start(late)) late = p;
+        const Place p{graph_.dep[g.first_dep + i], d};
+        if (!last || end(p) > end(*last)) last = p;
       }
-    return late;
+    if (last && g.free_member && end(*last) <= 0) return std::nullopt;
+    return last;
   }
   const Job& job_;
   const Graph& graph_;
-  size_t step_;
+  std::vector<double> end_, begin_;  // [op][dp rank]
 };
+
+// Makes the phases of the replayed path sum to the measured time: what the replay misses is
+// unexplained, what it has too much is taken from all alike.
+void fit(std::array<Ns, kPhases>& phases, Ns replayed, Ns measured) {
+  if (replayed > measured)
+    for (Ns& p : phases) p = static_cast<Ns>(static_cast<__int128>(p) * measured / replayed);
+  const Ns sum = std::accumulate(phases.begin(), phases.end(), Ns{0});
+  phases[index(Phase::unexplained)] += measured - sum;
+}
 
 }  // namespace
 
-JobSteps critical_path(const Job& job, const Graph& graph) {
+JobSteps critical_path(const Job& job, const Graph& graph, const std::vector<double>& own) {
   JobSteps out;
   const auto ranks = worker_ranks(job.rank);
   std::vector<Ns> compute(ranks.size());
   for (size_t s = 0; s < job.steps; ++s) {
     std::array<Ns, kPhases> phases{};
     std::fill(compute.begin(), compute.end(), 0);
-    const Ns time = Walk(job, graph, s).run(phases, compute);
+    double last = 0;
+    for (size_t i = 0; i < job.ops.size(); ++i)
+      for (size_t d = 0; d < job.dps; ++d) last = std::max(last, job.end(i, d * job.steps + s));
+    const Ns time = to_ns(last);
+    fit(phases, Walk(job, graph, own, s).run(phases, compute), time);
     out.step.push_back(job.step[s]);
     out.start.push_back(kNoTime);
     out.time.push_back(time);

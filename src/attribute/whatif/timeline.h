@@ -10,8 +10,8 @@
 namespace firstwait::whatif {
 
 struct Timeline {
-  StepTable steps;       // sorted by rank and step
-  std::vector<Ns> wait;  // per row; kNoDuration unknown
+  StepTable steps;                 // sorted by rank and step
+  std::vector<Ns> wait, p2p_wait;  // per row, within collective and p2p; kNoDuration unknown
 };
 
 // `own` is what own_durations gives: it tells wait from transfer.
@@ -19,8 +19,8 @@ Timeline worker_timeline(const Job& job, const std::vector<double>& own);
 // For records that make no job: every row counts, wait and transfer cannot be told apart.
 Timeline raw_timeline(const Evidence& evidence);
 
-// From the last end of each step back along what was really waited for. The ledger sums to the
-// step time exactly; gaps between an operation and what it waited for are unexplained.
-JobSteps critical_path(const Job& job, const Graph& graph);
+// From the last end of each step's replay back along what was waited for. The ledger sums to the
+// measured step time exactly: what the replay misses (launch delays) is unexplained.
+JobSteps critical_path(const Job& job, const Graph& graph, const std::vector<double>& own);
 
 }  // namespace firstwait::whatif
