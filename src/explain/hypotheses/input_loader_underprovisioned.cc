@@ -25,30 +25,29 @@ double worker_cpu(const View& view, double workers) {
 }
 
 void weigh_idle_cores(Weighing& w, const View& view, double workers) {
-  for (const auto& room : cpu_rooms(view)) {
+  const auto rooms = cpu_rooms(view);
+  for (const auto& room : rooms) {
     const double ranks = room.entity.starts_with("host/") ? ranks_on(view, room.entity) : 1;
-    const double used = known_now(room.used)        ? room.used.now
-                        : known_now(room.host_busy) ? room.host_busy.now
-                                                    : kNaN;
-    if (room.confined() && room.allowed < ranks * (workers + 1)) {
-      w.contradicts(kStrong,
-                    fmt::format("{:.3g} allowed CPUs cannot run more workers ({} = {})",
-                                room.allowed, room.limit, room.limit_value),
-                    fact("CPUs allowed", room.limit, room.entity, room.allowed, "CPUs", false));
-      return;
+    if (!room.confined() || room.allowed >= ranks * (workers + 1)) continue;
+    w.contradicts(kStrong,
+                  fmt::format("{:.3g} allowed CPUs cannot run more workers ({} = {})", room.allowed,
+                              room.limit, room.limit_value),
+                  fact("CPUs allowed", room.limit, room.entity, room.allowed, "CPUs", false));
+    return;
+  }
+  for (const auto& room : rooms) {
+    const Reading& used = known_now(room.used) ? room.used : room.host_busy;
+    if (!known_now(used)) continue;
+    if (room.allowed - used.now >= 1 && used.now < kBusy.value * room.allowed) {
+      w.hints(kWeak, fact("allowed CPUs idle", "node_cpu_seconds_total", room.entity,
+                          room.allowed - used.now, "CPUs", true));
+    } else {
+      w.contradicts(
+          kStrong,
+          fmt::format("no CPU is free: {:.1f} of {:.0f} allowed in use", used.now, room.allowed),
+          fact("CPUs in use", "node_cpu_seconds_total", room.entity, used.now, "CPUs", false));
     }
-    if (used == used) {
-      if (room.allowed - used >= 1 && used < kBusy.value * room.allowed) {
-        w.hints(kWeak, fact("allowed CPUs idle", "node_cpu_seconds_total", room.entity,
-                            room.allowed - used, "CPUs", true));
-      } else {
-        w.contradicts(
-            kStrong,
-            fmt::format("no CPU is free: {:.1f} of {:.0f} allowed in use", used, room.allowed),
-            fact("CPUs in use", "node_cpu_seconds_total", room.entity, used, "CPUs", false));
-      }
-      return;
-    }
+    return;
   }
 }
 
@@ -60,7 +59,7 @@ void weigh_settings(Weighing& w, const View& view, double workers) {
     if (!(spare <= left)) spare = left;
   }
   if (spare >= workers && workers > 0)
-    w.supports(kPositive,
+    w.supports(kWeak,
                fact(fmt::format("{:.0f} loader workers where {:.0f} more would have a core each",
                                 workers, std::min(spare, 1e6)),
                     "loader.num_workers", "", workers, "workers", true));
