@@ -62,7 +62,7 @@ void predict(const View& view, const Tested& tested, GainModel model, Action& ac
       action.speedup.hi = speedup_without(step, hi);
       if (effect->interval.lo > 0) action.speedup.lo = speedup_without(step, effect->interval.lo);
       action.assumption =
-          model == GainModel::replay
+          model == GainModel::replay || tested.hypothesis->id.starts_with("sync.")
               ? "the late work takes as long as its peers' and nothing else changes"
               : fmt::format("all of {} leaves the step; the lower end is not known from this evidence alone",
                             phase_words(tested.cell ? std::span<const Phase>(&*tested.cell, 1)

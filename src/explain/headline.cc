@@ -79,6 +79,11 @@ std::string capitalised(std::string text) {
   return text;
 }
 
+size_t open_causes(const Report& r) {
+  return static_cast<size_t>(std::count_if(r.findings.begin(), r.findings.end(),
+                                           [](const Finding& f) { return f.confidence < kPossible; }));
+}
+
 std::string undetermined(const Report& r) {
   std::string out = opening(r);
   if (!out.empty()) out += ' ';
@@ -87,7 +92,7 @@ std::string undetermined(const Report& r) {
     out += "Nothing suspicious in these samples alone; without step times a slowdown cannot be judged.";
   } else if (a.steps.size() == 0 && r.findings.empty()) {
     out += "Cannot judge: no step times in what was read.";
-  } else if (a.pattern.kind == PatternKind::none && r.findings.empty()) {
+  } else if (a.pattern.kind == PatternKind::none && open_causes(r) == 0) {
     out += "No slowdown seen";
     if (a.steps.size() > 1) out += fmt::format(" over {} steps", with_thousands(static_cast<int64_t>(a.steps.size())));
     if (a.steps.size() == 1) out += " in the one step recorded";
@@ -97,7 +102,8 @@ std::string undetermined(const Report& r) {
   }
   if (a.steps.size() == 0) return out;
   std::vector<std::string> open;
-  for (const auto& f : r.findings) open.push_back(f.cause);
+  for (const auto& f : r.findings)
+    if (f.confidence < kPossible) open.push_back(f.cause);
   for (const auto& u : r.untested)
     if (u.relevant && open.size() < 3) open.push_back(u.cause);
   if (!open.empty() && a.pattern.kind != PatternKind::none) {
@@ -127,12 +133,16 @@ void headline(Report& r) {
       r.headline += fmt::format(" The most likely cause would be {}.", r.findings.front().cause);
     return;
   }
-  if (r.findings.empty() || r.findings.front().confidence < kPossible) {
+  // What costs the steady step nothing (start-up, once) is a finding, but not why the job is slow.
+  const auto told = std::find_if(r.findings.begin(), r.findings.end(), [](const Finding& f) {
+    return f.confidence >= kPossible && !(f.cost_share && *f.cost_share == 0);
+  });
+  if (told == r.findings.end()) {
     r.verdict_word = "undetermined";
     r.headline = undetermined(r);
     return;
   }
-  const Finding& f = r.findings.front();
+  const Finding& f = *told;
   r.verdict_word = confidence_word(f.confidence);
   if (f.cause == "healthy.compute_bound") {
     r.verdict_word = "healthy";

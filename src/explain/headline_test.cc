@@ -12,6 +12,7 @@ Report with_finding(std::string cause, double confidence) {
   r.attribution.slowdown = 4.8;
   r.attribution.onset = Onset{.step = 61240, .time = kNoTime, .step_lo = 61238, .step_hi = 61241};
   r.attribution.steps.step.resize(10);
+  r.attribution.ledger.push_back({Phase::input_wait, 0.458, 0.8, 0.002, {}});
   Finding f;
   f.cause = std::move(cause);
   f.confidence = confidence;
@@ -26,6 +27,21 @@ TEST(Headline, SaysHowMuchSinceWhenWhoAndWhy) {
   EXPECT_EQ(r.headline,
             "4.80× slower since step 61,240. All 4 ranks wait for input, because reads are at the 500 MB/s ceiling.");
   EXPECT_EQ(r.verdict_word, "very likely");
+}
+
+TEST(Headline, StartUpIsNotWhyTheJobIsSlow) {
+  Report r = with_finding("workload.compile_warmup", 0.94);
+  r.attribution.pattern.kind = PatternKind::none;
+  r.findings[0].cost_share = 0;
+  headline(r);
+  EXPECT_EQ(r.verdict_word, "undetermined");
+}
+
+TEST(Headline, AFactWithoutALedgerIsToldAlone) {
+  Report r = with_finding("network.wrong_transport", 0.94);
+  r.attribution = {};
+  headline(r);
+  EXPECT_EQ(r.headline, "Reads are at the 500 MB/s ceiling.");
 }
 
 TEST(Headline, BelowOneHalfNothingIsAccused) {

@@ -92,7 +92,9 @@ static void compare_within_class(const Attribution& a, const std::set<size_t>& w
   std::vector<double> ratios;
   double extra = 0;
   for (size_t c = 0; c < 2; ++c) {
-    const double normal = out[c].empty() ? kNaN : median(out[c]);
+    // When all of a class have the event, the event is what makes the class: then the others are normal.
+    const auto& normal_steps = out[c].empty() ? out[1 - c] : out[c];
+    const double normal = normal_steps.empty() ? kNaN : median(normal_steps);
     if (!(normal > 0)) continue;
     for (const double t : in[c]) {
       ratios.push_back(t / normal);

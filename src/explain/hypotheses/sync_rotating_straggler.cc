@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/stats.h"
 #include "explain/op_cells.h"
 #include "explain/placing.h"
 
@@ -17,7 +18,11 @@ constexpr Threshold kLate{"own time against the median rank", 1.1, "ratio",
                           "arXiv 2505.05713: slower by a tenth is straggling"};
 constexpr Threshold kTurns{"late steps of one rank", 0.5, "ratio",
                            "more than half would be one persistent straggler"};
-constexpr Threshold kThresholds[] = {kRelevantShare, kLate, kTurns, kCounted};
+constexpr Threshold kOutlier{"robust z within the step", 3.5, "",
+                             "Iglewicz and Hoaglin 1993: modified z-scores above 3.5 are outliers"};
+constexpr Threshold kThresholds[] = {kRelevantShare, kLate, kTurns, kCounted, kOutlier};
+// With fewer values a deviation from their own median absolute deviation says nothing.
+constexpr size_t kEnoughPeers = 5;
 
 struct LateSteps {
   std::map<int32_t, size_t> by_rank;
@@ -50,6 +55,8 @@ LateSteps late_steps(const View& view) {
     out.time_s += static_cast<double>(a.steps.time[s]) * 1e-9;
     const double usual = median_of(own);
     if (!(usual > 0) || most < kLate.value * usual) continue;
+    // Among noisy ranks one is always the slowest: it must stand out from the spread of that step.
+    if (own.size() >= kEnoughPeers && robust(own).z(most) < kOutlier.value) continue;
     ++out.late;
     ++out.by_rank[who];
     out.lost_s += most - usual;

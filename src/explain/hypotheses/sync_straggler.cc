@@ -77,7 +77,7 @@ Verdict from_replay(const View& view, const WhatIf& r) {
     if (because.empty()) {
       w.supports(kStrong, fact("lost time given back when it is as fast as the others",
                                "what_if.worker_share_removal", entity, removal, "ratio", true));
-      because = fmt::format("without it the step would take {} instead of {}",
+      because = fmt::format("{} is late: without that the step would take {} instead of {}", entity.substr(7),
                             seconds(r.nodelay_s - removal * (r.nodelay_s - r.ideal_s)),
                             seconds(r.nodelay_s));
     }
@@ -134,14 +134,18 @@ Verdict from_episodes(const View& view) {
   add_rank(w, view, worst->rank);
   w.link("One rank is late", entity, times(worst->mean_ratio));
   Verdict v = std::move(w).verdict(
-      fmt::format("it took {} as long as its peers in steps {} to {}", times(worst->mean_ratio),
-                  worst->first_step, worst->last_step),
+      fmt::format("rank {} took {} as long as its peers in steps {} to {}", worst->rank,
+                  times(worst->mean_ratio), worst->first_step, worst->last_step),
       {});
   if (v.outcome != Outcome::supported) return v;
   const double each = worst->seconds_per_step;
   const double steps = a.steps.size() > 0 ? static_cast<double>(a.steps.size()) : kNaN;
-  // Over the whole record, and while it lasts.
-  v.effect = Effect{each, {steps > 0 ? std::min(each, cost(*worst) / steps) : kNaN, each}};
+  // Spread over the whole record: that is what its end would give back.
+  if (steps > 0) {
+    const double mean = std::min(each, own / steps);
+    v.effect = Effect{mean, {kNaN, mean}};
+    v.evidence.push_back(fact("excess over its peers while it lasts", "rank.own_time", entity, each, "s/step", true));
+  }
   Onset since;
   since.step = since.step_lo = since.step_hi = worst->first_step;
   v.since = since;
@@ -193,7 +197,7 @@ Verdict from_peers(const View& view) {
   add_rank(w, view, worst->rank);
   w.link("One rank is late", entity, times(worst->ratio_to_peers));
   Verdict v =
-      std::move(w).verdict(fmt::format("it takes {} as long as its peers in {} of the time",
+      std::move(w).verdict(fmt::format("rank {} takes {} as long as its peers in {} of the time", worst->rank,
                                        times(worst->ratio_to_peers), percent(worst->persistence)),
                            {});
   if (v.outcome == Outcome::supported) v.effect = Effect{excess, {kNaN, excess}};
