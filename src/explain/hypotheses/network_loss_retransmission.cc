@@ -120,8 +120,10 @@ Verdict test(const View& view) {
       w.contradicts(kStrong, fmt::format("{:.0f} RDMA retransmissions", rdma.now_count),
                     row("few RDMA retransmissions", std::string(rdma_metric), port_of(rdma), rdma,
                         "1/s", false));
-    const auto transport = setting(view, "nccl.transport");
-    const bool over_rdma = transport && transport->find("IB") != std::string::npos;
+    bool over_rdma = false;
+    for (const std::string_view key : {"nccl.transport", "nccl.network"})
+      for (const auto* t_setting : settings(view, key))
+        over_rdma |= t_setting->value.find("IB") != std::string::npos;
     // TCP's counters never see RDMA: with NCCL over InfiniBand they refute nothing.
     if (t.known && !over_rdma)
       w.contradicts(t.share.now < kNormal.value ? kStrong : kPositive,

@@ -22,6 +22,7 @@ bool is_true(std::string_view v) {
 
 struct Transport {
   bool socket = false, rdma = false;
+  bool channels_known = false, crosses_network = false;  // from the channels NCCL opened
   std::string entity, value;
 };
 // What NCCL said it uses between hosts.
@@ -29,6 +30,10 @@ Transport transport(const View& view) {
   Transport t;
   for (const std::string_view key : {"nccl.transport", "nccl.network", "nccl.net"})
     for (const auto* s : settings(view, key)) {
+      if (key == "nccl.transport") {
+        t.channels_known = true;
+        t.crosses_network |= contains(s->value, "NET/");
+      }
       const bool socket = contains_ignoring_case(s->value, "socket");
       if (contains_ignoring_case(s->value, "IB") || contains_ignoring_case(s->value, "OFI") ||
           contains_ignoring_case(s->value, "libfabric"))
@@ -75,6 +80,9 @@ Verdict test(const View& view) {
     w.contradicts(
         kVeryStrong, "all ranks are on one host: NCCL needs no network",
         fact("hosts of the job", "rank placement", "", static_cast<double>(hosts), "hosts", false));
+  if (t.channels_known && !t.crosses_network)
+    w.contradicts(kVeryStrong, "no channel of NCCL goes over the network",
+                  fact("channels over the network", "nccl.transport", "", 0, "channels", false));
   if (t.socket) {
     because = fmt::format("NCCL uses {} between hosts", t.value);
     // Where there is nothing better, sockets are right: that they are the fault needs a reason.

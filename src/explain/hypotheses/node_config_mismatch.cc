@@ -108,7 +108,6 @@ Verdict test(const View& view) {
   const auto is_own = [&](const std::string& entity) {
     return own.empty() || std::find(own.begin(), own.end(), host_name(entity)) != own.end();
   };
-  std::map<std::pair<std::string_view, std::string_view>, const Setting*> latest;
   for (const auto* s : settings_with_prefix(view, ""))
     if (compared(s->key) && is_own(s->entity)) collect(values, s->entity, s->key, s->value);
   for (const auto& e : view.evidence.entities)

@@ -1,0 +1,77 @@
+#include <gtest/gtest.h>
+
+#include "explain/placing.h"
+#include "explain/view_builder.h"
+
+namespace firstwait {
+extern const Hypothesis hypothesis_network_loss_retransmission;
+namespace {
+
+Verdict test(const ViewBuilder& b) { return hypothesis_network_loss_retransmission.test(b.view()); }
+
+ViewBuilder tcp(double before, double now) {
+  ViewBuilder b;
+  b.phase(Phase::collective, 0.5, 0.1).phase(Phase::forward, 0.1, 0.1);
+  b.counter("node_netstat_Tcp_RetransSegs", "host/a", before, now);
+  b.counter("node_netstat_Tcp_OutSegs", "host/a", 10000, 10000);
+  return b;
+}
+
+TEST(NetworkLoss, RetransmissionsThatRoseAreAccused) {
+  const auto v = test(tcp(0.1, 100));
+  ASSERT_EQ(v.outcome, Outcome::supported);
+  EXPECT_GT(v.llr, kStrong);
+  EXPECT_EQ(v.where.front(), "host/a");
+  EXPECT_EQ(v.because, "a sends 1.0 % of its TCP segments again");
+  ASSERT_TRUE(v.effect);
+  EXPECT_NEAR(v.effect->interval.hi, 0.4, 1e-9);
+}
+
+TEST(NetworkLoss, TheUsualLossIsRefutedWithTheNumber) {
+  const auto v = test(tcp(0.5, 0.5));
+  EXPECT_EQ(v.outcome, Outcome::refuted);
+  EXPECT_EQ(v.reason, "0.005 % of TCP segments are sent again, up to 0.1 % is normal");
+}
+
+TEST(NetworkLoss, LossAsBeforeExplainsNoChange) {
+  EXPECT_LT(test(tcp(100, 100)).llr, test(tcp(0.1, 100)).llr - 3);
+}
+
+TEST(NetworkLoss, WaitingForALateRankContradicts) {
+  auto b = tcp(0.1, 100);
+  b.attribution().collective_wait_s = 0.45;
+  b.attribution().collective_transfer_s = 0.05;
+  EXPECT_LT(test(b).llr, test(tcp(0.1, 100)).llr - 1.5);
+}
+
+TEST(NetworkLoss, TcpCannotClearAnRdmaJob) {
+  auto b = tcp(0.5, 0.5);
+  b.setting("job/x", "nccl.transport", "NET/IB");
+  EXPECT_EQ(test(b).outcome, Outcome::untested);
+}
+
+TEST(NetworkLoss, AckTimeoutsOfAnRdmaPortAreAccused) {
+  ViewBuilder b;
+  b.phase(Phase::collective, 0.5, 0.1);
+  b.counter("firstwait_rdma_local_ack_timeout_total", "host/a", 0, 2,
+            {{"device", "mlx5_0"}, {"port", "1"}});
+  const auto v = test(b);
+  ASSERT_EQ(v.outcome, Outcome::supported);
+  EXPECT_EQ(v.where.front(), "nic/a:mlx5_0");
+}
+
+TEST(NetworkLoss, LossWithoutSlowerCommunicationIsNotTheCause) {
+  ViewBuilder b;
+  b.phase(Phase::forward, 0.5, 0.1).phase(Phase::collective, 0.01, 0.01);
+  b.counter("node_netstat_Tcp_RetransSegs", "host/a", 0, 100)
+      .counter("node_netstat_Tcp_OutSegs", "host/a", 1e4, 1e4);
+  EXPECT_EQ(test(b).outcome, Outcome::refuted);
+}
+
+TEST(NetworkLoss, LongCollectivesAloneSayNothing) {
+  ViewBuilder b;
+  EXPECT_EQ(test(b.phase(Phase::collective, 0.5, 0.1)).outcome, Outcome::untested);
+}
+
+}  // namespace
+}  // namespace firstwait

@@ -1,0 +1,69 @@
+#include <gtest/gtest.h>
+
+#include "explain/placing.h"
+#include "explain/view_builder.h"
+
+namespace firstwait {
+extern const Hypothesis hypothesis_network_wrong_transport;
+namespace {
+
+Verdict test(const ViewBuilder& b) { return hypothesis_network_wrong_transport.test(b.view()); }
+
+ViewBuilder job(const char* second_host = "b") {
+  ViewBuilder b(false);
+  b.phase(Phase::collective, 0.8, 0)
+      .phase(Phase::forward, 0.1, 0)
+      .rank(0, "a")
+      .rank(1, second_host);
+  return b;
+}
+
+TEST(NetworkWrongTransport, SocketsWithInfinibandDisabledAreAccused) {
+  auto b = job();
+  b.setting("rank/0", "nccl.transport", "NET/Socket").setting("rank/0", "env.NCCL_IB_DISABLE", "1");
+  const auto v = test(b);
+  ASSERT_EQ(v.outcome, Outcome::supported);
+  EXPECT_GT(v.llr, kStrong);
+  EXPECT_EQ(v.because, "NCCL uses NET/Socket between hosts (NCCL_IB_DISABLE=1)");
+}
+
+TEST(NetworkWrongTransport, SocketsBesideIdleRdmaPortsAreAccused) {
+  auto b = job();
+  b.setting("job/x", "nccl.network", "Socket")
+      .gauge("node_infiniband_rate_bytes_per_second", "host/a", 25e9, 25e9);
+  EXPECT_GT(test(b).llr, kStrong);
+}
+
+TEST(NetworkWrongTransport, MissingGpuDirectIsAccused) {
+  auto b = job();
+  b.setting("job/x", "nccl.transport", "NET/IB").setting("job/x", "nccl.gdr", "0");
+  ASSERT_EQ(test(b).outcome, Outcome::supported);
+  EXPECT_EQ(test(b).because, "NCCL uses RDMA without GPUDirect: data goes through host memory");
+}
+
+TEST(NetworkWrongTransport, RdmaWithGpuDirectIsRefuted) {
+  auto b = job();
+  b.setting("job/x", "nccl.transport", "NET/IB/GDRDMA").setting("job/x", "nccl.gdr", "1");
+  EXPECT_EQ(test(b).outcome, Outcome::refuted);
+}
+
+TEST(NetworkWrongTransport, OneHostNeedsNoNetwork) {
+  auto b = job("a");
+  b.setting("rank/0", "env.NCCL_IB_DISABLE", "1");
+  EXPECT_EQ(test(b).outcome, Outcome::refuted);
+}
+
+TEST(NetworkWrongTransport, ANetworkThatNoChannelUsesIsNoMatter) {
+  ViewBuilder b(false);
+  b.phase(Phase::collective, 0.8, 0);
+  b.setting("host/a", "nccl.network", "Socket").setting("rank/0", "nccl.transport", "P2P,SHM");
+  EXPECT_EQ(test(b).outcome, Outcome::refuted);
+}
+
+TEST(NetworkWrongTransport, TheSwitchSetToZeroSaysNothing) {
+  auto b = job();
+  EXPECT_EQ(test(b.setting("rank/0", "env.NCCL_IB_DISABLE", "0")).outcome, Outcome::untested);
+}
+
+}  // namespace
+}  // namespace firstwait
