@@ -173,7 +173,7 @@ void weigh_clock(Weighing& w, const Gpu& gpu, const std::vector<Gpu>& all) {
 
 std::string gpu_label(std::string_view entity) {
   const auto id = entity.substr(entity.find('/') + 1);
-  const size_t colon = id.rfind(':');
+  const size_t colon = id.find(':');
   if (colon == std::string_view::npos) return fmt::format("GPU {}", id);
   return fmt::format("GPU {} of {}", id.substr(colon + 1), id.substr(0, colon));
 }

@@ -28,7 +28,7 @@ std::string host_name(std::string_view entity) {
   const auto kind = entity.substr(0, slash), rest = entity.substr(slash + 1);
   if (kind == "host") return std::string(rest);
   if (kind != "gpu" && kind != "nic" && kind != "numa" && kind != "process") return {};
-  const size_t colon = kind == "nic" ? rest.find(':') : rest.rfind(':');
+  const size_t colon = rest.find(':');  // a PCI address behind it has colons of its own
   return colon == std::string_view::npos ? std::string() : std::string(rest.substr(0, colon));
 }
 

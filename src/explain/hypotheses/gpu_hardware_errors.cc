@@ -117,11 +117,19 @@ void from_metrics(const View& view, std::vector<Fault>& faults, std::string& har
   }
 }
 
+void from_settings(const View& view, std::vector<Fault>& faults) {
+  for (const auto* s : settings(view, "gpu.remapped_rows_failure"))
+    if (s->value == "1" || to_lower(s->value) == "yes")
+      faults.push_back({s->entity, "a failed row remapping", kStrong,
+                        fact("row remapping has failed", s->key, s->entity, 1, "", true)});
+}
+
 Verdict test(const View& view) {
   std::vector<Fault> faults;
   std::string harmless;
   from_events(view, faults, harmless);
   from_metrics(view, faults, harmless);
+  from_settings(view, faults);
   const bool watched = has_metric(view, "DCGM_FI_DEV_XID_ERRORS") ||
                        has_metric(view, "DCGM_FI_DEV_ECC_DBE_VOL_TOTAL") ||
                        !events(view, "xid").empty();

@@ -1,3 +1,4 @@
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "explain/gpu_facts.h"
@@ -63,6 +64,21 @@ TEST(GpuHardwareErrors, CorrectableErrorsAreNoFault) {
   b.gauge("DCGM_FI_DEV_ECC_SBE_VOL_TOTAL", "gpu/a:1", 5, 90)
       .gauge("DCGM_FI_DEV_ECC_DBE_VOL_TOTAL", "gpu/a:1", 0, 0);
   EXPECT_EQ(test(b).outcome, Outcome::refuted);
+}
+
+TEST(GpuHardwareErrors, AGpuKnownByItsPciAddressHasTheRightHost) {
+  ViewBuilder b(false);
+  b.event("xid", "gpu/node:0000:9b:00", 0, {{"code", "119"}});
+  EXPECT_THAT(test(b).where, testing::ElementsAre("gpu/node:0000:9b:00", "host/node"));
+  EXPECT_TRUE(test(b).because.starts_with("GPU 0000:9b:00 of node"));
+}
+
+TEST(GpuHardwareErrors, AFailedRemapInASnapshotIsAFault) {
+  ViewBuilder b(false);
+  b.setting("gpu/a:1", "gpu.remapped_rows_failure", "Yes");
+  b.setting("gpu/a:0", "gpu.remapped_rows_failure", "No");
+  ASSERT_EQ(test(b).outcome, Outcome::supported);
+  EXPECT_EQ(test(b).where.front(), "gpu/a:1");
 }
 
 TEST(GpuHardwareErrors, NotWatchedIsUntested) {
