@@ -31,8 +31,6 @@ bench:
 
 fuzz:
 	tools/deps.sh test
-	cmake --preset fuzz
-	cmake --build --preset fuzz
 	tools/fuzz.sh $(FUZZ_SECONDS)
 
 clean:

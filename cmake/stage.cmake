@@ -16,6 +16,7 @@ function(firstwait_stage name)
   add_library(firstwait_${name} STATIC ${sources})
   target_include_directories(firstwait_${name} PUBLIC ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/include)
   target_link_libraries(firstwait_${name} PUBLIC ${ARG_DEPENDS})
+  firstwait_precompile(firstwait_${name} firstwait_base)
   if(ARG_EXECUTABLE)
     add_executable(${ARG_EXECUTABLE} ${CMAKE_SOURCE_DIR}/src/${name}/main.cc)
     target_link_libraries(${ARG_EXECUTABLE} PRIVATE firstwait_${name})
@@ -27,6 +28,18 @@ function(firstwait_stage name)
     target_link_libraries(${name}_tests PRIVATE firstwait_${name} ${ARG_TEST_DEPENDS}
                           GTest::gmock GTest::gtest_main)
     target_compile_definitions(${name}_tests PRIVATE FIRSTWAIT_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
+    firstwait_precompile(${name}_tests base_tests <gtest/gtest.h> <gmock/gmock.h>)
     gtest_discover_tests(${name}_tests TEST_PREFIX ${name}. DISCOVERY_TIMEOUT 60)
   endif()
+endfunction()
+
+# Parsing the standard library takes most of the time that a small file needs to compile: it is done once for all
+# libraries (in `owner`) and once for all tests. Files still include what they use.
+function(firstwait_precompile target owner)
+  if(NOT target STREQUAL owner AND TARGET ${owner})
+    target_precompile_headers(${target} REUSE_FROM ${owner})
+    return()
+  endif()
+  target_precompile_headers(${target} PRIVATE ${ARGN} <algorithm> <array> <cmath> <cstdint> <map> <memory> <optional>
+                            <set> <span> <string> <string_view> <utility> <vector> <fmt/format.h>)
 endfunction()
