@@ -25,10 +25,11 @@ std::string pattern_summary(const Attribution& a) {
       return fmt::format("{} at step {}", p.kind == PatternKind::step ? "step change" : "drift",
                          with_thousands(a.onset->step));
     case PatternKind::periodic:
-      if (p.period_steps) return fmt::format("every {} steps, {}× longer", *p.period_steps, three_digits(p.period_ratio));
+      if (p.period_steps) return fmt::format("every {} steps, one takes {} as long", with_thousands(*p.period_steps), times(p.period_ratio));
       break;
     case PatternKind::intermittent:
-      return fmt::format("{} isolated slow steps of {}", a.outliers.size(), with_thousands(static_cast<int64_t>(a.steps.size())));
+      return fmt::format("{} isolated slow {} of {}", a.outliers.size(), a.outliers.size() == 1 ? "step" : "steps",
+                         with_thousands(static_cast<int64_t>(a.steps.size())));
     case PatternKind::chronic:
       return "slow throughout, no onset";
     case PatternKind::none:
@@ -53,8 +54,8 @@ ChecklistRow workers_row(const View& view) {
   if (!a.straggles.empty()) {
     const auto& s = a.straggles.front();
     row.status = CheckStatus::suspect;
-    row.summary = fmt::format("rank {} late, steps {} to {}, {}×", s.rank, with_thousands(s.first_step),
-                              with_thousands(s.last_step), three_digits(s.mean_ratio));
+    row.summary = fmt::format("rank {} late, steps {} to {}, {}", s.rank, with_thousands(s.first_step),
+                              with_thousands(s.last_step), times(s.mean_ratio));
     return row;
   }
   if (!a.offsets.empty()) {
@@ -112,6 +113,8 @@ std::vector<ChecklistRow> checklist(const View& view, const std::vector<Tested>&
       for (const auto& t : tested) {
         if (t.hypothesis->checklist_step != step) continue;
         if (t.verdict.outcome == Outcome::refuted) {
+          // That nothing changed clears nothing: what is slow may have been so from the start.
+          if (t.hypothesis->id.starts_with("change.")) continue;
           ++refuted_count;
           if (clear == nullptr || t.verdict.llr < clear->verdict.llr) clear = &t;
         } else if (t.verdict.outcome == Outcome::untested) {

@@ -9,6 +9,7 @@
 
 #include "base/numbers.h"
 #include "base/stats.h"
+#include "explain/weigh.h"
 
 namespace firstwait {
 namespace {
@@ -158,12 +159,14 @@ std::string headline(const Comparison& c) {
   if (!c.distinguishable)
     return fmt::format("Too few steps to tell: {} before, {} after.", c.before.steps, c.after.steps);
   if (!*c.distinguishable) return "Not distinguishable: the step times of the two overlap.";
+  const auto time = [&](double s) { return c.unitless ? three_digits(s) : seconds(s); };
   const bool faster = c.speedup_median > 1;
   std::string out = fmt::format("{} {} in the median, {} in the mean", times(faster ? c.speedup_median : 1 / c.speedup_median),
                                 faster ? "faster" : "slower", times(faster ? c.speedup_mean : 1 / c.speedup_mean));
-  if (!c.phases.empty() && c.phases.front().before_s && c.phases.front().after_s) {
+  if (!c.phases.empty() && c.phases.front().phase != Phase::unexplained && c.phases.front().before_s &&
+      c.phases.front().after_s) {
     const auto& p = c.phases.front();
-    out += fmt::format("; {} went from {} to {} a step", name(p.phase), seconds(*p.before_s), seconds(*p.after_s));
+    out += fmt::format("; {} went from {} to {} a step", phase_words(p.phase), time(*p.before_s), time(*p.after_s));
   }
   return out + ".";
 }
@@ -172,6 +175,7 @@ std::string headline(const Comparison& c) {
 
 Comparison compare(const CompareInput& before, const CompareInput& after) {
   Comparison c;
+  c.unitless = before.evidence.job.unitless && after.evidence.job.unitless;
   c.before = side(before);
   c.after = side(after);
   if (c.before.mean_s > 0 && c.after.mean_s > 0) {

@@ -13,6 +13,7 @@
 #include "explain/ranking.h"
 #include "explain/signals.h"
 #include "explain/symptoms.h"
+#include "explain/weigh.h"
 
 namespace firstwait {
 namespace {
@@ -73,7 +74,7 @@ std::string cell_words(Phase phase) {
     case Phase::h2d: return "Copies to the device";
     case Phase::host: return "Host work between launches";
     case Phase::unexplained: return "Time that no record covers";
-    default: return "Time in " + std::string(name(phase));
+    default: return "Time in " + std::string(phase_words(phase));
   }
 }
 
@@ -83,15 +84,16 @@ std::vector<ChainLink> chain_of(const View& view, const std::vector<Tested>& tes
   const auto& a = view.attribution;
   for (const auto& s : symptoms(view)) {
     if (s.signal != "gpu_utilization" && s.signal != "gpu_busy") continue;
-    chain.push_back({fmt::format("GPUs {} busy", percent(s.now.value_or(kNaN))), "",
-                     s.before ? percent(*s.before) + " → " + percent(*s.now) : percent(*s.now)});
+    if (!s.now) break;
+    chain.push_back({fmt::format("{} {} busy", gpus_of(view) == 1 ? "GPU" : "GPUs", percent(*s.now)), "",
+                     s.before ? change_text(*s.before, *s.now, "ratio") : ""});
     break;
   }
-  if (t.cell) {
+  if (t.cell && *t.cell != Phase::unexplained) {
     const auto* row = ledger_row(view, *t.cell);
     if (row != nullptr)
       chain.push_back({cell_words(*t.cell), "in each step",
-                       row->before ? fmt::format("{} → {}", seconds(*row->before), seconds(row->seconds))
+                       row->before ? change_text(*row->before, row->seconds, "s")
                                    : fmt::format("{} of {}", seconds(row->seconds), seconds(a.current_s))});
   }
   for (const auto& shallow : tested)
@@ -148,6 +150,22 @@ void fill_rivals(const View& view, const std::vector<Tested>& tested, Report& r)
                    [](const Untested& x, const Untested& y) { return x.relevant > y.relevant; });
 }
 
+// What a person would call what was read: the one file, the folder that holds them all; empty when there is none.
+std::string label_of(const std::vector<Source>& sources) {
+  if (sources.empty()) return {};
+  const auto parent = [](std::string_view path) {
+    const size_t slash = path.rfind('/');
+    return slash == std::string_view::npos ? std::string_view() : path.substr(0, slash);
+  };
+  std::string_view common = sources.front().path;
+  if (sources.size() > 1) common = parent(common);
+  for (const auto& s : sources)
+    while (!common.empty() && !(s.path == common || (s.path.starts_with(common) && s.path[common.size()] == '/')))
+      common = parent(common);
+  if (const size_t slash = common.rfind('/'); slash != std::string_view::npos) common.remove_prefix(slash + 1);
+  return common == "." || common == ".." ? std::string() : std::string(common);
+}
+
 void fill_frame(const View& view, Report& r) {
   const auto& e = view.evidence;
   const auto& a = view.attribution;
@@ -177,6 +195,7 @@ void fill_frame(const View& view, Report& r) {
   for (const auto& event : e.events)
     if (r.start == kNoTime || (event.start >= r.start && event.start <= r.end)) r.events.push_back(event);
   r.sources = e.sources;
+  r.label = label_of(e.sources);
   r.input_health = e.health.entries();
 }
 

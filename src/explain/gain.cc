@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "explain/signals.h"
+#include "explain/weigh.h"
 
 namespace firstwait {
 namespace {
@@ -16,11 +17,11 @@ double speedup_without(double step, double seconds) {
   return step / (step - seconds);
 }
 
-std::string phase_words(std::span<const Phase> phases) {
+std::string all_words(std::span<const Phase> phases) {
   std::string out;
   for (const Phase p : phases) {
     if (!out.empty()) out += ", ";
-    out += name(p);
+    out += phase_words(p);
   }
   return out;
 }
@@ -37,7 +38,8 @@ std::string binds_next(const View& view, std::span<const Phase> removed) {
       wait = &row;
     }
   }
-  if (wait != nullptr && wait->seconds > compute) return std::string(name(wait->phase));
+  if (wait != nullptr && wait->seconds > compute)
+    return wait->phase == Phase::unexplained ? std::string() : std::string(phase_words(wait->phase));
   return compute > 0 ? "compute" : "";
 }
 
@@ -65,7 +67,7 @@ void predict(const View& view, const Tested& tested, GainModel model, Action& ac
           model == GainModel::replay || tested.hypothesis->id.starts_with("sync.")
               ? "the late work takes as long as its peers' and nothing else changes"
               : fmt::format("all of {} leaves the step; the lower end is not known from this evidence alone",
-                            phase_words(tested.cell ? std::span<const Phase>(&*tested.cell, 1)
+                            all_words(tested.cell ? std::span<const Phase>(&*tested.cell, 1)
                                                     : tested.hypothesis->accounts_for));
       if (model == GainModel::replay && std::isnan(action.speedup.lo) && effect->interval.lo <= 0)
         action.speedup.lo = 1;

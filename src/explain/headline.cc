@@ -16,10 +16,20 @@ constexpr double kReplayError = 0.05;
 
 std::string since(const Attribution& a) {
   if (!a.onset) return "";
-  std::string out = fmt::format(" since step {}", with_thousands(a.onset->step));
-  if (a.onset->time != kNoTime && a.onset->time > int64_t{100'000'000} * 1'000'000'000)
-    out += fmt::format(" ({})", utc_date_time(a.onset->time));
-  return out;
+  return fmt::format(" since step {}", with_thousands(a.onset->step));
+}
+
+// What repeats costs something even when nobody asks: "; that is 23 % of the time".
+std::string periodic_cost(const Attribution& a) {
+  const double share = a.pattern.cost_s_per_step / a.current_s;
+  return share > 0.005 && share < 1 ? fmt::format("; that is {} of the time", percent(share)) : std::string();
+}
+
+// Whose time the productive fraction is: that of the device where its kernels were recorded.
+std::string_view computing(const Report& r) {
+  const auto& traces = r.attribution.traces;
+  const auto gpus = std::count_if(traces.begin(), traces.end(), [](const TraceFacts& t) { return t.has_gpu; });
+  return gpus == 0 ? "Computes" : gpus == 1 ? "The GPU computes" : "GPUs compute";
 }
 
 // "4.8× slower since step 61,240.", "Runs at 38 % of what its GPUs allow.", ...
@@ -33,19 +43,19 @@ std::string opening(const Report& r) {
       break;
     case PatternKind::periodic:
       if (a.pattern.period_steps)
-        return fmt::format("Every {} steps, one takes {} as long.", with_thousands(*a.pattern.period_steps),
-                           times(a.pattern.period_ratio));
+        return fmt::format("Every {} steps, one takes {} as long{}.", with_thousands(*a.pattern.period_steps),
+                           times(a.pattern.period_ratio), periodic_cost(a));
       break;
     case PatternKind::intermittent:
       if (!a.straggles.empty()) break;
-      return fmt::format("{} of {} steps {} slow, one at a time.", a.outliers.size(),
-                         with_thousands(static_cast<int64_t>(a.steps.size())),
-                         a.outliers.size() == 1 ? "is" : "are");
+      return fmt::format("{} of {} steps {} slow{}.", a.outliers.size(),
+                         with_thousands(static_cast<int64_t>(a.steps.size())), a.outliers.size() == 1 ? "is" : "are",
+                         a.outliers.size() == 1 ? "" : ", one at a time");
     case PatternKind::chronic:
     case PatternKind::none:
       break;
   }
-  if (a.productive_fraction >= 0) return fmt::format("Computes {} of each step.", percent(a.productive_fraction));
+  if (a.productive_fraction >= 0) return fmt::format("{} {} of each step.", computing(r), percent(a.productive_fraction));
   return "";
 }
 
@@ -150,6 +160,11 @@ void headline(Report& r) {
     return;
   }
   std::string out = opening(r);
+  // The opening has said it, with its cost.
+  if (f.cause == "workload.periodic_work" && r.attribution.pattern.kind == PatternKind::periodic && !out.empty()) {
+    r.headline = out;
+    return;
+  }
   if (!out.empty()) out += ' ';
   const std::string because = f.verdict.because.empty() ? f.title : f.verdict.because;
   // Without a ledger nothing was seen to wait: then the fact is told alone.

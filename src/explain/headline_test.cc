@@ -25,7 +25,7 @@ TEST(Headline, SaysHowMuchSinceWhenWhoAndWhy) {
   Report r = with_finding("storage.throughput_ceiling", 0.94);
   headline(r);
   EXPECT_EQ(r.headline,
-            "4.80× slower since step 61,240. All 4 ranks wait for input, because reads are at the 500 MB/s ceiling.");
+            "4.8× slower since step 61,240. All 4 ranks wait for input, because reads are at the 500 MB/s ceiling.");
   EXPECT_EQ(r.verdict_word, "very likely");
 }
 

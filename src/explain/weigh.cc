@@ -72,8 +72,7 @@ std::string_view phase_words(Phase phase) {
 }
 
 std::string change_text(double before, double now) {
-  if (!(before == before)) return seconds(now);
-  return fmt::format("{:.3f} → {:.3f} s", before, now);
+  return change_text(before, now, "s");
 }
 
 Weighing& Weighing::supports(double llr, EvidenceRow row) {

@@ -42,6 +42,7 @@ struct PredictedGain {
 
 struct Comparison {
   ComparedSide before, after;
+  bool unitless = false;       // the step times of both are relative numbers, no seconds
   double speedup_mean = kNaN, speedup_median = kNaN;  // before over after: above 1 is faster now
   Interval speedup_ci;         // 95 %, of `ci_of`
   std::string ci_of = "mean";  // "mean" or "median"

@@ -122,6 +122,7 @@ struct Recovery {
 // Everything present needs; the text, JSON and HTML say the same.
 struct Report {
   JobInfo job;
+  std::string label;  // what was read, as its reader calls it: the file or folder; for a job without a name
   std::vector<std::string> hosts;
   std::vector<int32_t> rank_ids;
   std::vector<std::string> rank_hosts;  // parallel to rank_ids, "" unknown; may be empty

@@ -90,7 +90,7 @@ std::vector<Axis::Tick> Axis::ticks(const Report& report) const {
     const auto every =
         static_cast<size_t>(std::max(1.0, round_step(static_cast<double>(steps_->size()), 8)));
     for (size_t i = 0; i < steps_->size() && out.size() < kMost; i += every)
-      out.push_back({x_of_step(i), integer_text(steps_->step[i])});
+      out.push_back({x_of_step(i), with_thousands(steps_->step[i])});
     return out;
   }
   const double span_s = span_ / 1e9;
@@ -110,7 +110,7 @@ std::vector<Axis::Tick> Axis::ticks(const Report& report) const {
   const double every = round_step(span_s, 8);
   for (int i = 0; i < static_cast<int>(kMost) && i * every <= span_s; ++i)
     out.push_back({i * every / span_s * 1000,
-                   report.job.unitless ? number_text(i * every) : seconds_text(i * every)});
+                   report.job.unitless ? three_digits(i * every) : firstwait::seconds(i * every)});
   return out;
 }
 

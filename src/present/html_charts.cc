@@ -76,7 +76,7 @@ std::string ledger_table(const Report& report, const SecondsColumn& column) {
                        double now, std::optional<double> before, double share) {
     out += fmt::format("<tr{}><td>{}{}</td><td>{}</td><td>{}</td></tr>", style, swatch, name,
                        compared ? column.text(before.value_or(kNaN)) : column.text(now),
-                       compared ? column.text(now) : percent_text(share));
+                       compared ? column.text(now) : percent(share));
   };
   constexpr size_t kNamed = 6;
   double rest = 0, rest_before = 0, rest_share = 0;
@@ -86,7 +86,7 @@ std::string ledger_table(const Report& report, const SecondsColumn& column) {
     if (named < kNamed || l.phase == Phase::unexplained) {
       row(named == 0 ? " class=\"top\"" : "",
           fmt::format("<i class=\"sw\" style=\"background:{}\"></i>", phase_colour(l.phase)),
-          phase_words(l.phase), l.seconds, l.before, l.share);
+          phase_label(l.phase), l.seconds, l.before, l.share);
       ++named;
     } else {
       ++others;
@@ -168,12 +168,12 @@ std::string ledger_row_html(const Report& report, const Axis& axis) {
   std::string plot = fmt::format(
       "<svg viewBox=\"0 0 1000 100\" preserveAspectRatio=\"none\" role=\"img\" aria-label=\"Step "
       "time along the critical path, {} steps, up to {}\">{}</svg>{}",
-      integer_text(static_cast<int64_t>(s.size())), html_text(column.with_unit(top_s / 1.06)), svg,
+      with_thousands(static_cast<int64_t>(s.size())), html_text(column.with_unit(top_s / 1.06)), svg,
       onset_line(report, axis));
   for (double t = every; t < top_s; t += every)
     plot +=
-        fmt::format("<span style=\"left:4px;top:calc({:.1f}% - 14px)\">{}</span>", level(t * 1e9),
-                    html_text(report.job.unitless ? number_text(t) : seconds_text(t)));
+        fmt::format("<span class=\"tag\" style=\"left:4px;top:calc({:.1f}% - 14px)\">{}</span>", level(t * 1e9),
+                    html_text(report.job.unitless ? three_digits(t) : firstwait::seconds(t)));
   if (std::isfinite(baseline))
     plot += fmt::format(
         "<span class=\"tag\" style=\"left:22%;top:calc({:.1f}% - 17px)\">baseline {}</span>",
@@ -336,7 +336,7 @@ std::string event_row_html(const Report& report, const Axis& axis) {
   std::string left = "<b>Events</b>";
   if (on_axis > shown)
     left += fmt::format("<span class=\"small\">{} of {} shown</span>", shown,
-                        integer_text(static_cast<int64_t>(on_axis)));
+                        with_thousands(static_cast<int64_t>(on_axis)));
   return axis_row(left, plot + label, 34,
                   fmt::format("<span class=\"mid\">{}</span>", html_text(list_text(kinds, 5))));
 }

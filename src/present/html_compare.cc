@@ -23,7 +23,7 @@ std::string numbers_row(std::string_view name, const std::string& swatch, double
       "class=\"num\"><b>{}</b></td></tr>",
       swatch, name, html_text(column.with_unit(before)), html_text(column.with_unit(after)),
       html_text(column.change(before, after)),
-      std::isfinite(before / after) ? html_text(ratio_text(before / after)) : "");
+      std::isfinite(before / after) ? html_text(times(before / after)) : "");
 }
 
 std::string step_table(const Comparison& c) {
@@ -38,14 +38,18 @@ std::string step_table(const Comparison& c) {
   body += numbers_row("median", "", c.before.median_s, c.after.median_s, column);
   for (const auto& p : c.phases)
     body += numbers_row(
-        phase_words(p.phase),
+        phase_label(p.phase),
         fmt::format("<i class=\"sw\" style=\"background:{}\"></i>", phase_colour(p.phase)),
         p.before_s.value_or(kNaN), p.after_s.value_or(kNaN), column);
   return body + "</tbody></table>";
 }
 
+std::string step_time(double seconds, bool unitless) {
+  return unitless ? three_digits(seconds) : firstwait::seconds(seconds);
+}
+
 // One mark for each step on a common scale from zero; the slowest stay when there are too many.
-std::string distribution(const ComparedSide& side, std::string_view name, double top) {
+std::string distribution(const ComparedSide& side, std::string_view name, double top, bool unitless) {
   std::vector<double> steps = side.step_s;
   std::erase_if(steps, [](double s) { return !std::isfinite(s) || s < 0; });
   const size_t all = steps.size();
@@ -66,7 +70,7 @@ std::string distribution(const ComparedSide& side, std::string_view name, double
       "vector-effect=\"non-scaling-stroke\"/><path "
       "d=\"{}\" stroke=\"var(--ink)\" stroke-width=\"2\" opacity=\".6\" "
       "vector-effect=\"non-scaling-stroke\"/>",
-      name, integer_text(static_cast<int64_t>(all)), d);
+      name, with_thousands(static_cast<int64_t>(all)), d);
   if (std::isfinite(side.median_s))
     svg += fmt::format(
         "<path d=\"M{:.1f} 5v90\" stroke=\"var(--link)\" stroke-width=\"2\" "
@@ -74,13 +78,13 @@ std::string distribution(const ComparedSide& side, std::string_view name, double
         std::clamp(side.median_s / top, 0.0, 1.0) * 1000);
   svg += "</svg>";
   std::string left = fmt::format("<b>{}</b><span class=\"small\">{} steps", name,
-                                 integer_text(static_cast<int64_t>(all)));
+                                 with_thousands(static_cast<int64_t>(all)));
   if (all > shown.size()) left += fmt::format("<br>{} drawn, the slowest among them", shown.size());
   return fmt::format(
       "<div class=\"row\"><div class=\"l\">{}</span></div><div class=\"plot\" "
       "style=\"min-height:46px\">{}</div>"
       "<div class=\"v\">median <b>{}</b></div></div>",
-      left, svg, html_text(seconds_text(side.median_s)));
+      left, svg, html_text(step_time(side.median_s, unitless)));
 }
 
 std::string distributions(const Comparison& c) {
@@ -90,8 +94,9 @@ std::string distributions(const Comparison& c) {
       if (std::isfinite(s)) top = std::max(top, s);
   if (!(top > 0)) return {};
   top *= 1.05;
-  return html_card("Step times", "one mark per step, from 0 to " + seconds_text(top),
-                   distribution(c.before, "Before", top) + distribution(c.after, "After", top));
+  return html_card("Step times", "one mark per step, from 0 to " + step_time(top, c.unitless),
+                   distribution(c.before, "Before", top, c.unitless) +
+                       distribution(c.after, "After", top, c.unitless));
 }
 
 std::string sentences(const std::vector<std::string>& items) {

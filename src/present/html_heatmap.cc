@@ -155,10 +155,11 @@ std::string runs_svg(const Cells& cells, const std::vector<Band>& bands,
 }
 
 std::string host_labels(const Report& report, const std::vector<Band>& bands, double height,
-                        bool folded) {
+                        double pixels, bool folded) {
   if (folded || bands.size() > 64) return {};
+  constexpr double kLine = 13;
   std::string out;
-  double y = 0;
+  double y = 0, below = 0;  // below: where the last label ended, in pixels
   size_t labels = 0;
   const auto& ranks = report.attribution.ranks.ranks;
   for (size_t from = 0; from < bands.size() && labels < 12;) {
@@ -166,14 +167,20 @@ std::string host_labels(const Report& report, const std::vector<Band>& bands, do
     while (to < bands.size() && bands[to].host == bands[from].host) ++to;
     const int32_t first = ranks[bands[from].rows[0]], last = ranks[bands[to - 1].rows[0]];
     const double middle = (y + 5.0 * static_cast<double>(to - from)) / height;
-    out += fmt::format(
-        "<span class=\"hosts\" style=\"top:calc(8px + (100% - 16px)*{:.3f} - {}px)\">{}{}</span>",
-        middle, bands[from].host.empty() ? 7 : 13,
-        bands[from].host.empty() ? "rank " : html_text(bands[from].host) + "<br>",
-        first == last ? std::to_string(first) : fmt::format("{}–{}", first, last));
+    const std::string& host = bands[from].host;
+    // The host goes above its ranks where two lines fit; labels that would touch are left out.
+    const bool two = !host.empty() && 10.0 * static_cast<double>(to - from) / height * pixels >= 2 * kLine;
+    const double half = two ? kLine : kLine / 2;
+    if (middle * pixels - half >= below) {
+      out += fmt::format(
+          "<span class=\"hosts\" style=\"top:calc(8px + (100% - 16px)*{:.3f} - {}px)\">{}{}</span>", middle, half,
+          host.empty() ? "rank " : html_text(host) + (two ? "<br>" : " "),
+          first == last ? std::to_string(first) : fmt::format("{}–{}", first, last));
+      below = middle * pixels + half;
+      ++labels;
+    }
     y += 10.0 * static_cast<double>(to - from) + 5;
     from = to;
-    ++labels;
   }
   return out;
 }
@@ -220,9 +227,9 @@ std::string reading(const std::vector<RankMedian>& ranks, const Measure& measure
   return fmt::format(
       "<b>{} ranks, spread {}.</b><br><span class=\"mid\">rank {} has the most {}, {} "
       "the median rank</span>",
-      integer_text(static_cast<int64_t>(known.size())),
-      percent_text((known.front() - known.back()) / middle), ranks.front().rank, measure.words,
-      ratio_text(known.front() / middle));
+      with_thousands(static_cast<int64_t>(known.size())),
+      percent((known.front() - known.back()) / middle), ranks.front().rank, measure.words,
+      times(known.front() / middle));
 }
 
 std::string table(const Report& report, const std::vector<RankMedian>& ranks,
@@ -237,7 +244,7 @@ std::string table(const Report& report, const std::vector<RankMedian>& ranks,
     out += fmt::format("<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>", ranks[i].rank,
                        host.empty() ? std::string(kAbsent) : html_text(host),
                        html_text(column.with_unit(ranks[i].seconds)),
-                       integer_text(static_cast<int64_t>(ranks[i].missing)));
+                       with_thousands(static_cast<int64_t>(ranks[i].missing)));
   }
   if (ranks.size() > kMostTableRows)
     out += fmt::format("<tr><td>and {} more in the JSON</td></tr>", ranks.size() - kMostTableRows);
@@ -272,7 +279,11 @@ std::string heatmap_row_html(const Report& report, const Axis& axis) {
   if (folded)
     left += bands[0].host.empty() ? "<br>rows: the worst of neighbours"
                                   : "<br>rows: the worst rank of a host";
-  left += "</span>" + host_labels(report, bands, height, folded);
+  const int pixels = std::clamp(static_cast<int>(height * (bands.size() <= 16   ? 1.4
+                                                           : bands.size() <= 64 ? 0.7
+                                                                                : 0.22)),
+                                40, 560);
+  left += "</span>" + host_labels(report, bands, height, pixels, folded);
   const auto ranks = medians(report, measure);
   std::string right = reading(ranks, measure);
   right +=
@@ -285,10 +296,6 @@ std::string heatmap_row_html(const Report& report, const Axis& axis) {
   const bool missing = std::any_of(cells.value.begin(), cells.value.end(),
                                    [](double v) { return !std::isfinite(v); });
   if (missing) right += "<span class=\"small\">hatched: no record</span>";
-  const int pixels = std::clamp(static_cast<int>(height * (bands.size() <= 16   ? 1.4
-                                                           : bands.size() <= 64 ? 0.7
-                                                                                : 0.22)),
-                                40, 560);
   return axis_row(left, plot, pixels, right) + table(report, ranks, measure, column);
 }
 

@@ -52,7 +52,7 @@ std::string state_line(const Report& r) {
     out += fmt::format("<span>since {} UTC", utc_clock(onset->time));
     if (r.end != kNoTime && r.end > onset->time)
       out += ", " +
-             long_time_text((static_cast<double>(r.end) - static_cast<double>(onset->time)) / 1e9);
+             firstwait::seconds((static_cast<double>(r.end) - static_cast<double>(onset->time)) / 1e9);
     out += "</span>";
   }
   if (r.attribution.pattern.kind != PatternKind::none)
@@ -115,7 +115,7 @@ std::string figures(const Report& r) {
   const SecondsColumn column = seconds_column(std::fmax(now, before.value_or(0)), r.job.unitless);
   std::string under = before ? "was " + column.with_unit(*before) : "no baseline to compare with";
   if (before && r.attribution.slowdown_ci.known())
-    under += " (" + ratio_text(r.attribution.slowdown_ci) + ")";
+    under += " (" + times(r.attribution.slowdown_ci) + ")";
   std::string out = "<dl class=\"figs\">" + figure("Step time", column.with_unit(now), under);
 
   const auto busy = std::find_if(r.symptoms.begin(), r.symptoms.end(),
@@ -125,12 +125,14 @@ std::string figures(const Report& r) {
                   busy->before ? "was " + quantity_text(*busy->before, busy->unit) : busy->shape);
   } else {
     out += figure(
-        "Computing, of each step", percent_text(r.attribution.productive_fraction),
+        "Computing, of each step", percent(r.attribution.productive_fraction),
         std::isfinite(r.attribution.productive_fraction) ? "productive fraction" : "not measured");
   }
   const std::string lost = lost_text(r);
   out += figure("Lost so far", lost.empty() ? std::string(kAbsent) : lost,
-                lost.empty() ? "not known" : "");
+                !lost.empty()                                                  ? ""
+                : !r.findings.empty() && r.findings[0].cost_gpu_hours.has_value() ? "under 0.1 GPU h"
+                                                                                  : "not known");
   const Action* best = nullptr;
   if (!r.findings.empty() && tone_of(r) != Tone::healthy)
     for (const auto& a : r.findings[0].actions) {
@@ -147,7 +149,7 @@ std::string figures(const Report& r) {
     out += fmt::format(
         "<div><dt>Best fix, predicted</dt><dd class=\"big\">{}</dd><dd class=\"x\">{} <a "
         "href=\"#actions\">{} in all</a></dd></div>",
-        html_text(ratio_text(best->speedup)), html_text(best->text), r.findings[0].actions.size());
+        html_text(times(best->speedup)), html_text(best->text), r.findings[0].actions.size());
   }
   return out + "</dl>";
 }
@@ -194,7 +196,7 @@ std::string checklist(const Report& r) {
                                   : c.status == CheckStatus::clear   ? "Clear"
                                                                      : "Unobserved";
     out += fmt::format("<li><span>{} {}</span><b class=\"st {}\">{}{}</b><br>{}</li>", c.step,
-                       html_text(c.name), style, sign_svg(sign), word, html_text(c.summary));
+                       html_text(capital(c.name)), style, sign_svg(sign), word, html_text(c.summary));
   }
   return out + "</ol>\n";
 }
@@ -212,8 +214,9 @@ std::string one_axis(const Report& r) {
 }  // namespace
 
 std::string html_report(const Report& r) {
-  const std::string title = tone_of(r) == Tone::healthy ? "How " + job_title(r) + " spends its time"
-                                                        : "Why " + job_title(r) + " is slow";
+  const bool slow = tone_of(r) == Tone::slow || r.attribution.pattern.kind != PatternKind::none;
+  const std::string title =
+      slow ? "Why " + job_title(r) + " is slow" : "How " + job_title(r) + " spends its time";
   std::string out = html_head(title);
   out += fmt::format("<h1>{}</h1><p class=\"meta\">{}</p>\n", html_text(title),
                      html_text(meta_line(r)));
@@ -224,7 +227,7 @@ std::string html_report(const Report& r) {
   std::string notes = "<span>schema firstwait.report/1</span>";
   if (std::isfinite(r.attribution.replay_error))
     notes += fmt::format("<span>replay error {}</span>",
-                         percent_text(std::abs(r.attribution.replay_error)));
+                         percent(std::abs(r.attribution.replay_error)));
   return out + html_foot(json_report(r), notes);
 }
 

@@ -133,11 +133,11 @@ std::string html_health(const std::vector<HealthEntry>& entries, size_t most) {
         severity, html_text(e.counter->name), html_text(e.source),
         e.first_place.empty() ? "" : ", first at " + html_text(e.first_place),
         html_text(e.counter->remedy),
-        integer_text(static_cast<int64_t>(std::min<uint64_t>(e.count, INT64_MAX))));
+        with_thousands(static_cast<int64_t>(std::min<uint64_t>(e.count, INT64_MAX))));
   }
   if (sorted.size() > most)
     out += fmt::format("<tr><td class=\"dim\">and {} more in the JSON</td></tr>",
-                       integer_text(static_cast<int64_t>(sorted.size() - most)));
+                       with_thousands(static_cast<int64_t>(sorted.size() - most)));
   return out + "</tbody></table>";
 }
 

@@ -20,7 +20,7 @@ constexpr size_t kMostEvidence = 12, kMostActions = 8, kMostRefuted = 24, kMostU
 std::string more_row(size_t total, size_t shown, int columns) {
   if (total <= shown) return {};
   return fmt::format("<tr><td class=\"dim\" colspan=\"{}\">and {} more in the JSON</td></tr>",
-                     columns, integer_text(static_cast<int64_t>(total - shown)));
+                     columns, with_thousands(static_cast<int64_t>(total - shown)));
 }
 
 std::string sentence_list(const std::vector<std::string>& items, size_t most) {
@@ -59,7 +59,7 @@ std::string action_item(const Action& a, const std::string& mark, double top) {
         e.open ? " class=\"open\"" : "", e.left, e.width);
   }
   out += fmt::format("<div class=\"g\"><span>predicted <b>{}</b></span>",
-                     html_text(ratio_text(a.speedup)));
+                     html_text(times(a.speedup)));
   if (!a.then_bound_by.empty())
     out += fmt::format("<span class=\"mid\">then bound by {}</span>", html_text(a.then_bound_by));
   if (!a.assumption.empty())
@@ -115,7 +115,7 @@ std::string section_actions(const Report& r) {
   std::string body = "<div class=\"scale\" aria-hidden=\"true\">";
   for (int i = 0; i <= 4; ++i)
     body += fmt::format("<span style=\"left:{}%\">{}×</span>", i * 25,
-                        number_text(1 + i * (top - 1) / 4));
+                        three_digits(1 + i * (top - 1) / 4));
   body += "</div><ol>";
   int number = 0;
   for (size_t i = 0; i < actions.size() && i < kMostActions; ++i)
@@ -164,7 +164,7 @@ std::string section_findings(const Report& r) {
         "class=\"num\">{}</td></tr>",
         confidence_text(f.confidence), html_text(f.title), html_text(f.cause),
         html_text(f.verdict.where.empty() ? std::string(kAbsent) : comma_text(f.verdict.where, 3)),
-        html_text(r.job.unitless ? number_text(cost) : seconds_text(cost)));
+        html_text(r.job.unitless ? three_digits(cost) : firstwait::seconds(cost)));
   }
   body += more_row(r.findings.size(), shown, 4) + "</tbody></table>";
   return html_card(from == 1 ? "Also found" : "What remains possible", "", body);
@@ -210,7 +210,7 @@ std::string section_signals(const Report& r) {
     body += fmt::format(
         "<tr><td>Computing</td><td class=\"mid\">share of each step</td><td "
         "class=\"num\"><b>{}</b></td></tr>",
-        percent_text(r.attribution.productive_fraction));
+        percent(r.attribution.productive_fraction));
   return html_card("Signals", "before → now", body + "</tbody></table>");
 }
 
@@ -230,7 +230,7 @@ std::string section_input(const Report& r) {
   for (size_t i = 0; i < r.sources.size() && i < kMostSources; ++i) {
     const Source& s = r.sources[i];
     const std::string note =
-        s.note.empty() ? integer_text(static_cast<int64_t>(std::min<uint64_t>(s.rows, INT64_MAX))) +
+        s.note.empty() ? with_thousands(static_cast<int64_t>(std::min<uint64_t>(s.rows, INT64_MAX))) +
                              (s.rows == 1 ? " row" : " rows")
                        : s.note;
     body +=

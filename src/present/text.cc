@@ -16,13 +16,13 @@ namespace firstwait {
 namespace {
 
 // Where lists are cut; JSON has all.
-constexpr size_t kMostRefuted = 12, kMostUntested = 6, kMostActions = 8, kMostSeen = 8,
-                 kMostHealth = 8, kMostFindings = 6, kMostNext = 4, kMostNeeds = 3;
+constexpr size_t kMostRefuted = 12, kMostUntested = 4, kMostActions = 8, kMostSeen = 8,
+                 kMostHealth = 8, kMostFindings = 6, kMostNext = 4;
 
 void and_more(TextPage& page, size_t total, size_t shown, size_t indent) {
   if (total > shown)
     page.line(std::string(indent, ' ') +
-              fmt::format("and {} more", integer_text(static_cast<int64_t>(total - shown))));
+              fmt::format("and {} more", with_thousands(static_cast<int64_t>(total - shown))));
 }
 
 void say_verdict(TextPage& page, const Report& r) {
@@ -48,6 +48,11 @@ void say_verdict(TextPage& page, const Report& r) {
   if (text.empty()) return;
   page.blank();
   page.paragraph(text);
+}
+
+// A column of shares has one number of decimals.
+std::string share_text(double share) {
+  return std::isfinite(share) ? fmt::format("{:.1f} %", share * 100) : std::string(kAbsent);
 }
 
 void show_ledger(TextPage& page, const Report& r) {
@@ -76,19 +81,19 @@ void show_ledger(TextPage& page, const Report& r) {
     page.line(pad_right(left, 42) +
               (compared ? numbers(column.text(before.value_or(kNaN)), column.text(seconds),
                                   before ? column.change(*before, seconds) : std::string(kAbsent))
-                        : numbers("", column.text(seconds), percent_text(share))));
+                        : numbers("", column.text(seconds), share_text(share))));
   };
   for (const auto& row : ledger) {
     if (row.seconds == 0 && row.before.value_or(0) == 0 && row.phase != Phase::unexplained)
       continue;
-    row_line(phase_words(row.phase), row.seconds, row.before, row.share, true);
+    row_line(phase_label(row.phase), row.seconds, row.before, row.share, true);
   }
   row_line("step", step, before_step, 1, false);
   for (const auto& row : ledger) {
     if (row.ranks.empty() || row.ranks.size() >= r.rank_ids.size()) continue;
     std::vector<std::string> ranks;
     for (const auto id : row.ranks) ranks.push_back(std::to_string(id));
-    page.paragraph(fmt::format("{} is carried by {} {}.", phase_words(row.phase),
+    page.paragraph(fmt::format("{} is carried by {} {}.", capital(phase_label(row.phase)),
                                ranks.size() == 1 ? "rank" : "ranks", list_text(ranks, 8)),
                    2);
   }
@@ -171,8 +176,8 @@ void show_other_findings(TextPage& page, const Report& r) {
     if (!f.verdict.where.empty()) text += " at " + list_text(f.verdict.where, 2);
     if (f.verdict.effect && std::isfinite(f.verdict.effect->seconds_per_step))
       text += ": " +
-              (r.job.unitless ? number_text(f.verdict.effect->seconds_per_step)
-                              : seconds_text(f.verdict.effect->seconds_per_step)) +
+              (r.job.unitless ? three_digits(f.verdict.effect->seconds_per_step)
+                              : firstwait::seconds(f.verdict.effect->seconds_per_step)) +
               " per step";
     page.paragraph(text, 10, "  " + page.safe(confidence_text(f.confidence)));
   }
@@ -192,20 +197,24 @@ void show_rivals(TextPage& page, const Report& r) {
       page.paragraph(reason, kReason);
     }
   };
-  for (size_t i = 0; i < r.ruled_out.size() && i < kMostRefuted; ++i)
-    row(page.glyphs().refuted, r.ruled_out[i].cause, refusal(r.ruled_out[i]));
-  and_more(page, r.ruled_out.size(), kMostRefuted, 4);
-  const auto untested = untested_by_relevance(r);
-  const auto relevant = static_cast<size_t>(
-      std::count_if(untested.begin(), untested.end(), [](const auto* u) { return u->relevant; }));
-  const size_t shown = std::min(relevant > 0 ? relevant : untested.size(), kMostUntested);
-  for (size_t i = 0; i < shown; ++i)
-    row("?", untested[i]->cause,
-        untested[i]->needs.empty()
-            ? "untested"
-            : "untested: needs " + comma_text(untested[i]->needs, kMostNeeds));
-  if (untested.size() > shown)
-    page.line(fmt::format("    and {} more untested", untested.size() - shown));
+  const auto refuted = grouped(refuted_rivals(r));
+  size_t left = r.ruled_out.size();
+  for (size_t i = 0; i < refuted.size() && i < kMostRefuted; ++i) {
+    row(page.glyphs().refuted, group_name(refuted[i].causes), refuted[i].text);
+    left -= refuted[i].causes.size();
+  }
+  if (left > 0) page.paragraph(fmt::format("and {} more refuted", left), 4);
+  const auto untested = grouped(untested_rivals(r));
+  std::vector<std::string> rest;
+  for (size_t i = 0, shown = 0; i < untested.size(); ++i) {
+    if ((untested[i].relevant || untested.size() <= kMostUntested) && shown < kMostUntested) {
+      row("?", group_name(untested[i].causes), "untested: " + untested[i].text);
+      ++shown;
+    } else {
+      rest.insert(rest.end(), untested[i].causes.begin(), untested[i].causes.end());
+    }
+  }
+  if (!rest.empty()) page.paragraph(folded_text(rest, rest.size() < r.untested.size()), 4, "  ?");
 }
 
 void show_actions(TextPage& page, const Report& r) {
@@ -224,13 +233,18 @@ void show_actions(TextPage& page, const Report& r) {
     for (size_t k = 0; k < lines.size(); ++k) {
       std::string text = (k == 0 ? pad_right("  " + mark, 5) : std::string(5, ' ')) + lines[k];
       if (k == 0) {
-        text = pad_right(text, 48) + pad_left(page.safe(ratio_text(a.speedup)), 14);
+        text = pad_right(text, 48) + pad_left(page.safe(times(a.speedup)), 14);
         if (beside) text += "  " + bound;
       }
       page.line(text);
     }
     if (!beside) page.paragraph("then bound by " + a.then_bound_by, 5);
-    if (!a.assumption.empty()) page.paragraph("assumes " + a.assumption, 5);
+    // Neighbours that rest on the same share its line.
+    const bool again = i + 1 < actions.size() && i + 1 < kMostActions && actions[i + 1].assumption == a.assumption;
+    if (!a.assumption.empty() && !again)
+      page.paragraph((i > 0 && actions[i - 1].assumption == a.assumption ? "all of these assume " : "assumes ") +
+                         ("that " + a.assumption),
+                     5);
     if (!a.caution.empty()) cautions.push_back(fmt::format("Caution for {}: {}", mark, a.caution));
   }
   and_more(page, actions.size(), kMostActions, 5);
@@ -271,7 +285,7 @@ void show_symptoms(TextPage& page, const Report& r) {
   for (const auto& s : r.symptoms)
     row(signal_words(s.signal) + (s.shape.empty() ? "" : ", " + s.shape),
         change_text(s.before, s.now, s.unit));
-  if (std::isfinite(productive)) row("Computing, share of each step", percent_text(productive));
+  if (std::isfinite(productive)) row("Computing, share of each step", percent(productive));
 }
 
 void show_list(TextPage& page, std::string_view title, const std::vector<std::string>& lines,
@@ -287,13 +301,7 @@ void show_health(TextPage& page, const Report& r) {
   const auto entries = health_by_severity(r.input_health);
   for (size_t i = 0; i < entries.size() && i < kMostHealth; ++i) {
     const HealthEntry& e = *entries[i];
-    std::string text = fmt::format(
-        "{}: {} {}", name(e.counter->severity), e.counter->name,
-        integer_text(static_cast<int64_t>(std::min<uint64_t>(e.count, INT64_MAX))) + "×");
-    if (!e.source.empty()) text += " in " + e.source;
-    if (!e.first_place.empty()) text += ", first at " + e.first_place;
-    text += ". " + std::string(e.counter->remedy);
-    page.paragraph(text, 14);
+    page.paragraph(health_sentence(e), 14);
   }
   and_more(page, entries.size(), kMostHealth, 14);
 }
@@ -310,8 +318,7 @@ void show_end(TextPage& page, const Report& r, const TextOptions& options) {
   page.labelled("INPUT", input_summary(r));
   show_health(page, r);
   if (!options.input.empty())
-    page.labelled("NEXT", fmt::format("firstwait diagnose {} --format html --out {}.html",
-                                      options.input, r.job.id.empty() ? "report" : r.job.id));
+    page.labelled("NEXT", fmt::format("firstwait diagnose {} --format html --out report.html", options.input));
 }
 
 }  // namespace
@@ -322,7 +329,7 @@ std::string text_report(const Report& r, const TextOptions& options) {
     page.line(page.safe("$ " + options.command));
     page.blank();
   }
-  std::string subject = r.job.id.empty() ? "This job" : r.job.id;
+  std::string subject = r.job.id.empty() && r.label.empty() ? "This job" : job_title(r);
   if (const auto line = subject_line(r); !line.empty()) subject += " · " + line;
   page.paragraph(subject);
   page.rule();

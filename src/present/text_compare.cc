@@ -29,7 +29,7 @@ void show_steps(TextPage& page, const Comparison& c) {
     page.line(pad_right("  " + page.safe(name), 34) + pad_left(page.safe(column.text(before)), 12) +
               pad_left(page.safe(column.text(after)), 12) +
               pad_left(page.safe(column.change(before, after)), 12) +
-              pad_left(page.safe(std::isfinite(ratio) ? ratio_text(ratio) : std::string()), 9));
+              pad_left(page.safe(std::isfinite(ratio) ? times(ratio) : std::string()), 9));
   };
   page.heading("STEP TIME",
                pad_left("before" + unit, 12) + pad_left("after" + unit, 12) +
@@ -40,7 +40,7 @@ void show_steps(TextPage& page, const Comparison& c) {
   if (c.phases.empty()) return;
   page.heading("WHERE IT CHANGED", "mean per step", 79);
   for (const auto& p : c.phases)
-    row(phase_words(p.phase), p.before_s.value_or(kNaN), p.after_s.value_or(kNaN));
+    row(phase_label(p.phase), p.before_s.value_or(kNaN), p.after_s.value_or(kNaN));
 }
 
 void show_settings(TextPage& page, const Comparison& c) {
@@ -99,10 +99,7 @@ std::string text_compare(const Comparison& c, const TextOptions& options) {
   const auto health = health_by_severity(c.input_health);
   if (!health.empty()) page.heading("INPUT");
   for (size_t i = 0; i < health.size() && i < kMostListed; ++i)
-    page.paragraph(fmt::format("{}: {} {}× in {}. {}", name(health[i]->counter->severity),
-                               health[i]->counter->name, health[i]->count, health[i]->source,
-                               health[i]->counter->remedy),
-                   2);
+    page.paragraph(health_sentence(*health[i]), 2);
   and_more(page, health.size(), 2);
   return page.take();
 }

@@ -221,7 +221,7 @@ TEST(Text, NothingJudgedShowsTheInputAndItsRemedy) {
   const std::string text = text_report(sample::cannot_judge(), {});
   EXPECT_THAT(text, HasSubstr("Cannot judge: no step times were found."));
   EXPECT_THAT(text, HasSubstr("1 file, 0 errors, 1 loss of data, 0 notes"));
-  EXPECT_THAT(text, HasSubstr("data_loss: truncated_json 3× in broken.json.gz, first at byte\n"));
+  EXPECT_THAT(text, HasSubstr("Data lost: truncated json 3× in broken.json.gz, first at byte\n"));
   EXPECT_THAT(text, HasSubstr("copy it again."));
   for (const char* absent :
        {"WHERE EACH STEP GOES", "FROM SYMPTOM", "WHAT HELPS", "WHY NOT", "nan"})
@@ -259,17 +259,43 @@ TEST(Text, AnObservationIsNotSaidTwice) {
   EXPECT_THAT(text, Not(HasSubstr("Step 5 took 1.5× its neighbours: ")));
 }
 
+TEST(Text, CausesOfAFamilyWithOneAnswerShareALine) {
+  Report r = sample::step_change();
+  for (const auto* cause : {"change.config", "change.dataset", "change.software"})
+    r.ruled_out.insert(r.ruled_out.begin(), {cause, "no onset in 6 steps", {}});
+  EXPECT_THAT(text_report(r, {}), HasSubstr("change.* (3 causes)             no onset in 6 steps\n"));
+}
+
+TEST(Text, AJobWithoutANameIsCalledByWhatWasRead) {
+  Report r = sample::step_change();
+  r.job.id.clear();
+  r.label = "loader_workers_0";
+  EXPECT_THAT(text_report(r, {}), HasSubstr("loader_workers_0 · "));
+}
+
+TEST(Text, AFewGpuMinutesAreNotCalledALoss) {
+  Report r = sample::step_change();
+  r.findings[0].cost_gpu_hours = 0.000115;
+  EXPECT_THAT(text_report(r, {}), Not(HasSubstr("Lost so far")));
+}
+
+TEST(Text, AnEpisodeThatIsOverIsSaid) {
+  Report r = sample::healthy();
+  r.attribution.episodes = {{10, 20, {}, 1.5, 0.05}};
+  EXPECT_THAT(text_report(r, {}), HasSubstr("Steps 10 to 20 were slow: 1.5× those around them"));
+}
+
 TEST(Text, RefutedListIsCutAndRelevantUntestedComeFirst) {
   Report r = sample::step_change();
   for (int i = 0; i < 20; ++i) {
-    r.ruled_out.push_back({"other.cause", "0 %", {}});
+    r.ruled_out.push_back({"other.cause", std::to_string(i) + " %", {}});
     r.untested.insert(r.untested.begin(), {"far.fetched", {"x"}, false});
   }
   const std::string text = text_report(r, {});
-  EXPECT_THAT(text, HasSubstr("    and 17 more\n"));
+  EXPECT_THAT(text, HasSubstr("    and 17 more refuted\n"));
   EXPECT_THAT(text, HasSubstr("? node.physical"));
   EXPECT_THAT(text, Not(HasSubstr("far.fetched")));
-  EXPECT_THAT(text, HasSubstr("and 20 more untested"));
+  EXPECT_THAT(text, HasSubstr("20 others untested"));
   EXPECT_THAT(text, HasSubstr("21 untested (1 could matter here)"));
 }
 

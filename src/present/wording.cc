@@ -10,12 +10,13 @@
 #include "present/numbers.h"
 
 namespace firstwait {
-namespace {
 
 std::string capital(std::string text) {
   if (!text.empty() && text[0] >= 'a' && text[0] <= 'z') text[0] = static_cast<char>(text[0] - 32);
   return text;
 }
+
+namespace {
 
 std::string spaces_for_underscores(std::string_view text) {
   std::string out(text);
@@ -25,7 +26,7 @@ std::string spaces_for_underscores(std::string_view text) {
 
 // 1 file, 2 files.
 std::string counted(uint64_t n, std::string_view one, std::string_view many) {
-  return integer_text(static_cast<int64_t>(std::min<uint64_t>(n, INT64_MAX))) + " " +
+  return with_thousands(static_cast<int64_t>(std::min<uint64_t>(n, INT64_MAX))) + " " +
          std::string(n == 1 ? one : many);
 }
 
@@ -50,7 +51,7 @@ bool observed_step(const Report& report, int32_t step) {
                      [&](const Observation& o) {
                        return contains_ignoring_case(o.text, "step") &&
                               (mentions_number(o.text, std::to_string(step)) ||
-                               mentions_number(o.text, integer_text(step)));
+                               mentions_number(o.text, with_thousands(step)));
                      });
 }
 
@@ -73,10 +74,10 @@ bool accused_rank(const Report& report, int32_t rank) {
 }
 
 std::string duration(const Report& report, double seconds) {
-  return report.job.unitless ? number_text(seconds) : seconds_text(seconds);
+  return report.job.unitless ? three_digits(seconds) : firstwait::seconds(seconds);
 }
 
-std::string ratio_range(double lo, double hi) { return ratio_text(Interval{lo, hi}); }
+std::string ratio_range(double lo, double hi) { return times(Interval{lo, hi}); }
 
 void say_outliers(const Report& report, std::vector<std::string>& out) {
   std::vector<const Outlier*> left;
@@ -87,7 +88,7 @@ void say_outliers(const Report& report, std::vector<std::string>& out) {
   double lo = left[0]->ratio, hi = lo, shortest = left[0]->seconds, longest = shortest;
   std::set<Phase> phases;
   for (const auto* o : left) {
-    steps.push_back(integer_text(o->step) +
+    steps.push_back(with_thousands(o->step) +
                     (o->rank >= 0 ? fmt::format(" (rank {})", o->rank) : ""));
     lo = std::min(lo, o->ratio);
     hi = std::max(hi, o->ratio);
@@ -103,8 +104,22 @@ void say_outliers(const Report& report, std::vector<std::string>& out) {
               ? duration(report, left[0]->seconds) + " and " + duration(report, left[1]->seconds)
               : duration(report, shortest) + " to " + duration(report, longest);
   if (phases.size() == 1 && *phases.begin() != Phase::unexplained)
-    text += fmt::format("; {} grew most", phase_words(*phases.begin()));
+    text += fmt::format("; {} grew most", phase_label(*phases.begin()));
   out.push_back(text + ".");
+}
+
+void say_episodes(const Report& report, std::vector<std::string>& out) {
+  for (const auto& e : report.attribution.episodes) {
+    if (e.first_step < 0 || observed_step(report, e.first_step)) continue;
+    std::string text = e.first_step == e.last_step
+                           ? fmt::format("Step {} was slow", with_thousands(e.first_step))
+                           : fmt::format("Steps {} to {} were slow", with_thousands(e.first_step),
+                                         with_thousands(e.last_step));
+    if (std::isfinite(e.ratio)) text += fmt::format(": {} those around them", times(e.ratio));
+    if (e.seconds_per_step > 0)
+      text += fmt::format(", {} more per step", duration(report, e.seconds_per_step));
+    out.push_back(text + "; over now.");
+  }
 }
 
 void say_offsets(const Report& report, std::vector<std::string>& out) {
@@ -112,7 +127,7 @@ void say_offsets(const Report& report, std::vector<std::string>& out) {
     if (observed_rank(report, o.rank)) continue;
     const double off = o.ratio - 1;
     std::string text = fmt::format("Rank {} is {} {} the median rank throughout", o.rank,
-                                   percent_text(std::abs(off)), off >= 0 ? "above" : "below");
+                                   percent(std::abs(off)), off >= 0 ? "above" : "below");
     if (o.seconds_per_step > 0) {
       text += fmt::format("; it costs {} per step", duration(report, o.seconds_per_step));
     }
@@ -124,10 +139,10 @@ void say_straggles(const Report& report, std::vector<std::string>& out) {
   for (const auto& s : report.attribution.straggles) {
     if (observed_rank(report, s.rank) || accused_rank(report, s.rank)) continue;
     std::string text = fmt::format("Rank {} was late in steps {} to {}", s.rank,
-                                   integer_text(s.first_step), integer_text(s.last_step));
+                                   with_thousands(s.first_step), with_thousands(s.last_step));
     if (std::isfinite(s.mean_ratio))
-      text += fmt::format(": {} its peers", ratio_text(s.mean_ratio));
-    if (std::isfinite(s.peak_ratio)) text += fmt::format(", at most {}", ratio_text(s.peak_ratio));
+      text += fmt::format(": {} its peers", times(s.mean_ratio));
+    if (std::isfinite(s.peak_ratio)) text += fmt::format(", at most {}", times(s.peak_ratio));
     out.push_back(text + ".");
   }
 }
@@ -189,7 +204,8 @@ Certainty certainty(const Report& report) {
 }
 
 std::string job_title(const Report& report) {
-  return report.job.id.empty() ? "this job" : report.job.id;
+  if (!report.job.id.empty()) return report.job.id;
+  return report.label.empty() ? "this job" : report.label;
 }
 
 std::string subject_line(const Report& report) {
@@ -203,7 +219,7 @@ std::string subject_line(const Report& report) {
   }
   if (const size_t steps = report.attribution.steps.size(); steps > 0) {
     std::string text = counted(steps, "step", "steps");
-    if (report.span_s > 0 && !report.job.unitless) text += " in " + long_time_text(report.span_s);
+    if (report.span_s > 0 && !report.job.unitless) text += " in " + firstwait::seconds(report.span_s);
     parts.push_back(text);
   }
   if (!report.job.owner.empty()) parts.push_back(report.job.owner);
@@ -219,13 +235,14 @@ Headline headline_parts(const Report& report, bool with_time) {
   }
   const auto& onset = report.attribution.onset;
   if (with_time && onset && onset->time != kNoTime && report.start != kNoTime) {
-    for (const auto& number : {integer_text(onset->step), std::to_string(onset->step)}) {
+    for (const auto& number : {with_thousands(onset->step), std::to_string(onset->step)}) {
       const std::string phrase = "since step " + number;
       const size_t at = text.find(phrase);
       if (at == std::string::npos) continue;
       const size_t end = at + phrase.size();
       if (end < text.size() && is_digit(text[end])) continue;
-      text.insert(end, " (" + utc_text(onset->time) + ")");
+      if (text.compare(end, 2, " (") == 0) break;
+      text.insert(end, " (" + utc_date_time(onset->time) + ")");
       break;
     }
   }
@@ -243,7 +260,7 @@ std::string rivals_sentence(const Report& report) {
   const size_t refuted = report.ruled_out.size(), untested = report.untested.size();
   if (refuted + untested == 0) return {};
   std::string text = counted(refuted, "rival", "rivals") + " refuted, " +
-                     integer_text(static_cast<int64_t>(untested)) + " untested";
+                     with_thousands(static_cast<int64_t>(untested)) + " untested";
   const auto relevant =
       static_cast<size_t>(std::count_if(report.untested.begin(), report.untested.end(),
                                         [](const Untested& u) { return u.relevant; }));
@@ -254,7 +271,9 @@ std::string rivals_sentence(const Report& report) {
 std::string lost_text(const Report& report) {
   if (report.findings.empty() || tone_of(report) == Tone::healthy || report.job.unitless) return {};
   const auto& hours = report.findings[0].cost_gpu_hours;
-  return hours && std::isfinite(*hours) ? number_text(*hours) + " GPU h" : std::string();
+  // A few GPU minutes are lost on every job.
+  constexpr double kLeastGpuHours = 0.1;
+  return hours && *hours >= kLeastGpuHours ? three_digits(*hours) + " GPU h" : std::string();
 }
 
 std::string signal_words(std::string_view signal) {
@@ -311,14 +330,14 @@ std::string change_before_onset(const Report& report) {
       last = &e;
   if (last == nullptr) return {};
   const double ago = (static_cast<double>(onset->time) - static_cast<double>(last->start)) / 1e9;
-  return (ago < 1e-3 ? "At the onset" : long_time_text(ago) + " before the onset") + ": " +
+  return (ago < 1e-3 ? "At the onset" : firstwait::seconds(ago) + " before the onset") + ": " +
          event_text(*last);
 }
 
 std::vector<std::string> also_seen(const Report& report) {
   std::vector<std::string> out;
   for (const auto& o : report.observations) {
-    std::string text = o.text;
+    std::string text = capital(o.text);
     if (!o.where.empty() && text.find(o.where) == std::string::npos) {
       const size_t slash = o.where.find('/');
       const std::string named = o.where.substr(0, slash) + " " +
@@ -326,12 +345,13 @@ std::vector<std::string> also_seen(const Report& report) {
       if (!contains_ignoring_case(text, named)) text += " (" + o.where + ")";
     }
     if (o.seconds_per_step && *o.seconds_per_step > 0)
-      text += (text.ends_with('.') ? " Costs " : ": ") + duration(report, *o.seconds_per_step) +
+      text += (text.ends_with('.') ? " It costs " : "; it costs ") + duration(report, *o.seconds_per_step) +
               " per step";
     if (!text.empty() && !text.ends_with('.')) text += ".";
     out.push_back(text);
   }
   say_outliers(report, out);
+  say_episodes(report, out);
   say_straggles(report, out);
   say_offsets(report, out);
   say_groupings(report, out);
@@ -350,7 +370,7 @@ std::vector<std::string> what_if_lines(const Report& report) {
     out.push_back(
         fmt::format("The job runs at {} the time it would take without stragglers "
                     "(replay misses the step time by {}).",
-                    ratio_text(w.slowdown), percent_text(std::abs(w.replay_error))));
+                    times(w.slowdown), percent(std::abs(w.replay_error))));
   const auto ranked = [](const std::vector<double>& values, std::string_view name) {
     std::vector<size_t> order(values.size());
     for (size_t i = 0; i < order.size(); ++i) order[i] = i;
@@ -359,7 +379,7 @@ std::vector<std::string> what_if_lines(const Report& report) {
     std::vector<std::string> items;
     for (const size_t i : order)
       if (std::isfinite(values[i]))
-        items.push_back(fmt::format("{} {} {}", name, i, ratio_text(values[i])));
+        items.push_back(fmt::format("{} {} {}", name, i, times(values[i])));
     return list_text(items, 3);
   };
   if (const auto text = ranked(w.by_dp_rank, "dp rank"); !text.empty())
@@ -371,7 +391,7 @@ std::vector<std::string> what_if_lines(const Report& report) {
                    [](const auto& a, const auto& b) { return a.slowdown > b.slowdown; });
   std::vector<std::string> items;
   for (const auto& op : ops)
-    if (std::isfinite(op.slowdown)) items.push_back(op.name + " " + ratio_text(op.slowdown));
+    if (std::isfinite(op.slowdown)) items.push_back(op.name + " " + times(op.slowdown));
   if (!items.empty()) out.push_back("Alone slow: " + list_text(items, 3) + ".");
   if (!w.top.empty() && std::isfinite(w.worker_share_removal)) {
     std::vector<std::string> workers;
@@ -380,12 +400,12 @@ std::vector<std::string> what_if_lines(const Report& report) {
     out.push_back(
         fmt::format("Slowest {} ({}): removing it takes {} of the loss, alone it makes {}.",
                     w.top.size() == 1 ? "worker" : "workers", list_text(workers, 3),
-                    percent_text(w.worker_share_removal), percent_text(w.worker_share_addback)));
+                    percent(w.worker_share_removal), percent(w.worker_share_addback)));
   }
   if (std::isfinite(w.stage_share_removal))
     out.push_back(fmt::format("Last stage: removing it takes {} of the loss, alone it makes {}.",
-                              percent_text(w.stage_share_removal),
-                              percent_text(w.stage_share_addback)));
+                              percent(w.stage_share_removal),
+                              percent(w.stage_share_addback)));
   return out;
 }
 
@@ -393,11 +413,11 @@ std::string recovery_line(const Report& report) {
   std::vector<std::string> parts;
   const Recovery& r = report.recovery;
   if (r.last_good_step)
-    parts.push_back("last good checkpoint at step " + integer_text(*r.last_good_step));
+    parts.push_back("last good checkpoint at step " + with_thousands(*r.last_good_step));
   if (r.gpu_hours_at_risk && std::isfinite(*r.gpu_hours_at_risk))
-    parts.push_back(number_text(*r.gpu_hours_at_risk) + " GPU h at risk");
+    parts.push_back(three_digits(*r.gpu_hours_at_risk) + " GPU h at risk");
   if (r.failed_saves)
-    parts.push_back(integer_text(*r.failed_saves) +
+    parts.push_back(with_thousands(*r.failed_saves) +
                     (*r.failed_saves == 1 ? " failed save" : " failed saves"));
   return fmt::format("{}", fmt::join(parts, ", "));
 }
@@ -407,6 +427,77 @@ std::vector<const Untested*> untested_by_relevance(const Report& report) {
   for (const auto& u : report.untested) out.push_back(&u);
   std::stable_partition(out.begin(), out.end(), [](const Untested* u) { return u->relevant; });
   return out;
+}
+
+namespace {
+
+std::string family(std::string_view cause) { return std::string(cause.substr(0, cause.find('.'))); }
+
+}  // namespace
+
+std::vector<Rival> refuted_rivals(const Report& report) {
+  std::vector<Rival> out;
+  for (const auto& r : report.ruled_out) out.push_back({{r.cause}, refusal(r), false});
+  return out;
+}
+
+std::vector<Rival> untested_rivals(const Report& report) {
+  constexpr size_t kMostNeeds = 2;
+  std::vector<Rival> out;
+  for (const auto* u : untested_by_relevance(report))
+    out.push_back({{u->cause}, u->needs.empty() ? "" : "needs " + comma_text(u->needs, kMostNeeds), u->relevant});
+  return out;
+}
+
+std::vector<Rival> grouped(const std::vector<Rival>& rivals) {
+  std::vector<Rival> out;
+  for (const auto& r : rivals) {
+    const auto same = std::find_if(out.begin(), out.end(), [&](const Rival& o) {
+      return o.text == r.text && o.relevant == r.relevant && family(o.causes[0]) == family(r.causes[0]);
+    });
+    if (same == out.end()) {
+      out.push_back(r);
+    } else {
+      same->causes.push_back(r.causes[0]);
+    }
+  }
+  return out;
+}
+
+std::string group_name(const std::vector<std::string>& causes) {
+  if (causes.size() == 1) return causes[0];
+  if (causes.size() > 2) return fmt::format("{}.* ({} causes)", family(causes[0]), causes.size());
+  return causes[0] + ", " + causes[1].substr(family(causes[1]).size());
+}
+
+std::string folded_text(const std::vector<std::string>& causes, bool others) {
+  std::vector<std::pair<std::string, size_t>> families;
+  for (const auto& cause : causes) {
+    const auto at = std::find_if(families.begin(), families.end(), [&](const auto& f) { return f.first == family(cause); });
+    if (at == families.end()) {
+      families.emplace_back(family(cause), 1);
+    } else {
+      ++at->second;
+    }
+  }
+  std::stable_sort(families.begin(), families.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
+  std::vector<std::string> parts;
+  for (const auto& [name, count] : families) parts.push_back(fmt::format("{} {}", name, count));
+  return fmt::format("{} untested, with what each needs in the JSON and HTML: {}",
+                     others ? counted(causes.size(), "other", "others") : with_thousands(static_cast<int64_t>(causes.size())),
+                     comma_text(parts, parts.size()));
+}
+
+std::string health_sentence(const HealthEntry& e) {
+  const std::string_view severity = e.counter->severity == Severity::info    ? "Note"
+                                    : e.counter->severity == Severity::error ? "Error"
+                                                                             : "Data lost";
+  std::string text = fmt::format("{}: {} {}×", severity, spaces_for_underscores(e.counter->name),
+                                 with_thousands(static_cast<int64_t>(std::min<uint64_t>(e.count, INT64_MAX))));
+  if (!e.source.empty()) text += " in " + e.source;
+  if (!e.first_place.empty()) text += ", first at " + e.first_place;
+  text += ". " + capital(std::string(e.counter->remedy));
+  return text.ends_with('.') ? text : text + ".";
 }
 
 std::vector<const HealthEntry*> health_by_severity(const std::vector<HealthEntry>& entries) {
@@ -433,12 +524,12 @@ std::string input_summary(const Report& report) {
   text += fmt::format(" · evidence: {}",
                       kEvidenceLevelNames[static_cast<size_t>(report.attribution.level)]);
   if (std::isfinite(report.attribution.replay_error))
-    text += " · replay error " + percent_text(std::abs(report.attribution.replay_error));
+    text += " · replay error " + percent(std::abs(report.attribution.replay_error));
   return text;
 }
 
 bool is_useless(const Action& action) {
-  return std::isfinite(action.speedup.hi) && ratio_text(action.speedup.hi) == "1.0×";
+  return std::isfinite(action.speedup.hi) && times(action.speedup.hi) == "1.0×";
 }
 
 bool has_baseline(const Report& report) {

@@ -20,7 +20,8 @@ struct Certainty {
 };
 Certainty certainty(const Report& report);
 
-std::string job_title(const Report& report);  // the job's id, or "This job"
+std::string capital(std::string text);        // with a capital first letter
+std::string job_title(const Report& report);  // the job's id, what was read, or "this job"
 std::string subject_line(
     const Report& report);  // "8 ranks on node07, node08 · 65,554 steps in 2 h 46 min · team-a"
 
@@ -50,6 +51,18 @@ std::string recovery_line(const Report& report);  // empty when nothing is known
 
 // Those that could account for what is unexplained first, otherwise in order.
 std::vector<const Untested*> untested_by_relevance(const Report& report);
+// Causes of one family with one and the same answer.
+struct Rival {
+  std::vector<std::string> causes;
+  std::string text;  // why not, or what is needed
+  bool relevant = false;
+};
+std::vector<Rival> refuted_rivals(const Report& report);
+std::vector<Rival> untested_rivals(const Report& report);  // the relevant ones first
+std::vector<Rival> grouped(const std::vector<Rival>& rivals);
+std::string group_name(const std::vector<std::string>& causes);   // "change.* (5 causes)"
+std::string folded_text(const std::vector<std::string>& causes, bool others);  // "46 others untested …: gpu 9, storage 8"
+std::string health_sentence(const HealthEntry& entry);
 // Lost data first, then errors, then notes.
 std::vector<const HealthEntry*> health_by_severity(const std::vector<HealthEntry>& entries);
 std::string input_summary(

@@ -25,7 +25,7 @@ TEST(StorageLatency, ReadsTakeMuchLongerAtALowerRate) {
       "counter node_mountstats_nfs_read_bytes_total{export=n:/e} host/a 400e6 -> 100e6\n");
   ASSERT_EQ(v.outcome, Outcome::supported) << v.reason << v.because;
   EXPECT_GE(v.llr, 3);
-  EXPECT_EQ(v.because, "a read from n:/e takes 30.0 ms instead of 3.00 ms");
+  EXPECT_EQ(v.because, "a read from n:/e takes 30 ms instead of 3 ms");
 }
 
 TEST(StorageLatency, ReadsTakeAsLongAsBefore) {

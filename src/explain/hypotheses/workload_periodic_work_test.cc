@@ -19,7 +19,7 @@ TEST(WorkloadPeriodicWork, ExactPeriod) {
       "steps 500 0.2 every 10 x3.4\n");
   ASSERT_EQ(v.outcome, Outcome::supported) << v.reason << v.because;
   EXPECT_GE(v.llr, 3.5);
-  EXPECT_EQ(v.because, "work that comes every 10 steps makes that step 3.40× as long");
+  EXPECT_EQ(v.because, "work that comes every 10 steps makes that step 3.4× as long");
 }
 
 TEST(WorkloadPeriodicWork, NoPeriod) {
