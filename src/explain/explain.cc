@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 
 #include "base/numbers.h"
@@ -56,10 +57,29 @@ size_t gpus_of(const View& view) {
   return gpus;
 }
 
+// The step time that the cost is a share of. Saves and evaluations are segments of their own, outside
+// the ledger's steps: their cost is a share of all steps.
+double step_with(const View& view, const Tested& t) {
+  const auto& a = view.attribution;
+  const bool in_ledger =
+      std::any_of(t.hypothesis->accounts_for.begin(), t.hypothesis->accounts_for.end(), [&](Phase p) {
+        return phase_seconds(view, p) >= 0.5 * t.verdict.effect->seconds_per_step;
+      });
+  if (in_ledger || a.current.empty || a.current.last >= a.steps.size()) return a.current_s;
+  double sum = 0, n = 0;
+  for (size_t s = a.current.first; s <= a.current.last; ++s) {
+    const SegmentKind kind = a.steps.segment[s];
+    if (kind == SegmentKind::warmup || kind == SegmentKind::compile) continue;
+    sum += static_cast<double>(a.steps.time[s]) * 1e-9;
+    ++n;
+  }
+  return n > 0 ? std::max(a.current_s, sum / n) : a.current_s;
+}
+
 void fill_cost(const View& view, const Tested& t, Finding& f) {
   const auto& a = view.attribution;
   if (!t.verdict.effect || !(t.verdict.effect->seconds_per_step >= 0) || !(a.current_s > 0)) return;
-  f.cost_share = std::min(1.0, t.verdict.effect->seconds_per_step / a.current_s);
+  f.cost_share = std::min(1.0, t.verdict.effect->seconds_per_step / step_with(view, t));
   const size_t gpus = gpus_of(view);
   if (gpus == 0 || a.current.empty) return;
   const double steps = static_cast<double>(a.current.last - a.current.first + 1);
@@ -91,7 +111,9 @@ std::vector<ChainLink> chain_of(const View& view, const std::vector<Tested>& tes
   }
   if (t.cell && *t.cell != Phase::unexplained) {
     const auto* row = ledger_row(view, *t.cell);
-    if (row != nullptr)
+    // A phase that takes far less than the cause costs is not how it shows.
+    const bool shows = row != nullptr && !(t.verdict.effect && row->seconds < 0.5 * t.verdict.effect->seconds_per_step);
+    if (shows)
       chain.push_back({cell_words(*t.cell), "in each step",
                        row->before ? change_text(*row->before, row->seconds, "s")
                                    : fmt::format("{} of {}", seconds(row->seconds), seconds(a.current_s))});
@@ -135,6 +157,16 @@ void fill_findings(const View& view, const std::vector<Tested>& tested, Report& 
   });
 }
 
+// How near a cause is to the phase that waits: the fewer other phases it could account for, the nearer.
+// Neighbours and changes lie behind other causes and come after those.
+constexpr size_t kFar = 1000;
+size_t closeness(const Hypothesis& h, const LedgerRow* waits) {
+  const bool behind = h.id.starts_with("contention.") || h.id.starts_with("change.");
+  if (waits == nullptr || waits->phase == Phase::unexplained) return behind ? 1 : 0;
+  const bool accounts = std::find(h.accounts_for.begin(), h.accounts_for.end(), waits->phase) != h.accounts_for.end();
+  return (accounts ? h.accounts_for.size() : kFar) + (behind ? kFar / 2 : 0);
+}
+
 void fill_rivals(const View& view, const std::vector<Tested>& tested, Report& r) {
   for (const auto& t : tested) {
     if (t.verdict.outcome == Outcome::refuted) {
@@ -146,8 +178,24 @@ void fill_rivals(const View& view, const std::vector<Tested>& tested, Report& r)
                             excess > kMaterialShare * view.attribution.current_s});
     }
   }
-  std::stable_sort(r.untested.begin(), r.untested.end(),
-                   [](const Untested& x, const Untested& y) { return x.relevant > y.relevant; });
+  const LedgerRow* waits = waiting_phase(view.attribution);
+  std::map<std::string_view, size_t> place;
+  for (const auto& t : tested) place[t.hypothesis->id] = closeness(*t.hypothesis, waits);
+  std::stable_sort(r.untested.begin(), r.untested.end(), [&](const Untested& x, const Untested& y) {
+    if (x.relevant != y.relevant) return x.relevant;
+    return place[x.cause] < place[y.cause];
+  });
+}
+
+// What would decide among the causes of the phase that waits comes first.
+std::vector<Untested> worth_measuring(const View& view, const std::vector<Tested>& tested,
+                                      const std::vector<Untested>& untested) {
+  const LedgerRow* waits = waiting_phase(view.attribution);
+  std::vector<Untested> out;
+  for (const auto& u : untested)
+    for (const auto& t : tested)
+      if (u.relevant && t.hypothesis->id == u.cause && closeness(*t.hypothesis, waits) < kFar) out.push_back(u);
+  return out.empty() ? untested : out;
 }
 
 // What a person would call what was read: the one file, the folder that holds them all; empty when there is none.
@@ -211,7 +259,7 @@ Report explain(const Evidence& evidence, Attribution attribution) {
   fill_findings(view, tested, r);
   fill_rivals(view, tested, r);
   r.checklist = checklist(view, tested, r.findings);
-  r.next_measurements = next_measurements(r.attribution.level, r.untested);
+  r.next_measurements = next_measurements(r.attribution.level, worth_measuring(view, tested, r.untested));
   r.symptoms = symptoms(view);
   r.recovery = recovery(view);
   r.observations = observations(view, tested);

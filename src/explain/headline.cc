@@ -32,12 +32,50 @@ std::string_view computing(const Report& r) {
   return gpus == 0 ? "Computes" : gpus == 1 ? "The GPU computes" : "GPUs compute";
 }
 
+// Slow steps that are few, or one stretch, by name.
+std::string few_outliers(const Attribution& a) {
+  constexpr size_t kNamed = 3;
+  if (a.outliers.empty()) return "";
+  std::vector<int32_t> steps;
+  double most = 0;
+  for (const auto& o : a.outliers) {
+    steps.push_back(o.step);
+    most = std::max(most, o.ratio);
+  }
+  std::sort(steps.begin(), steps.end());
+  steps.erase(std::unique(steps.begin(), steps.end()), steps.end());
+  const std::string all = with_thousands(static_cast<int64_t>(a.steps.size()));
+  if (steps.size() == 1 && most > 1)
+    return fmt::format("Of {} steps, step {} took {} as long as its neighbours.", all,
+                       with_thousands(steps[0]), times(most));
+  if (steps.size() > 2 && int64_t{steps.back()} - steps.front() + 1 == static_cast<int64_t>(steps.size()))
+    return fmt::format("Of {} steps, steps {} to {} are slow.", all, with_thousands(steps.front()),
+                       with_thousands(steps.back()));
+  if (steps.size() > kNamed) return "";
+  std::string list;
+  for (size_t i = 0; i < steps.size(); ++i)
+    list += (i == 0 ? "" : i + 1 == steps.size() ? " and " : ", ") + with_thousands(steps[i]);
+  return fmt::format("Of {} steps, steps {} are slow, one at a time.", all, list);
+}
+
+// Slow for a while, and over: the longest such stretch.
+std::string past_episode(const Attribution& a) {
+  const auto worst = std::max_element(a.episodes.begin(), a.episodes.end(), [](const Episode& x, const Episode& y) {
+    return x.seconds_per_step * (x.last_step - x.first_step) < y.seconds_per_step * (y.last_step - y.first_step);
+  });
+  if (worst == a.episodes.end() || !(worst->ratio > 1)) return "";
+  return fmt::format("Steps {} to {} took {} as long as those around them; that is over.",
+                     with_thousands(worst->first_step), with_thousands(worst->last_step), times(worst->ratio));
+}
+
 // "4.8× slower since step 61,240.", "Runs at 38 % of what its GPUs allow.", ...
 std::string opening(const Report& r) {
   const auto& a = r.attribution;
   switch (a.pattern.kind) {
-    case PatternKind::step:
     case PatternKind::drift:
+      if (a.slowdown > 1) return fmt::format("{} slower, little by little over the record.", times(a.slowdown));
+      break;
+    case PatternKind::step:
       if (a.slowdown > 1) return fmt::format("{} slower{}.", times(a.slowdown), since(a));
       if (a.slowdown > 0) return fmt::format("{} faster{}.", times(1 / a.slowdown), since(a));
       break;
@@ -48,6 +86,7 @@ std::string opening(const Report& r) {
       break;
     case PatternKind::intermittent:
       if (!a.straggles.empty()) break;
+      if (std::string few = few_outliers(a); !few.empty()) return few;
       return fmt::format("{} of {} steps {} slow{}.", a.outliers.size(),
                          with_thousands(static_cast<int64_t>(a.steps.size())), a.outliers.size() == 1 ? "is" : "are",
                          a.outliers.size() == 1 ? "" : ", one at a time");
@@ -55,7 +94,10 @@ std::string opening(const Report& r) {
     case PatternKind::none:
       break;
   }
-  if (a.productive_fraction >= 0) return fmt::format("{} {} of each step.", computing(r), percent(a.productive_fraction));
+  if (std::string past = past_episode(a); !past.empty() && a.straggles.empty()) return past;
+      return fmt::format("{} of {} steps {} slow{}.", a.outliers.size(),
+                         with_thousands(static_cast<int64_t>(a.steps.size())), a.outliers.size() == 1 ? "is" : "are",
+                         a.outliers.size() == 1 ? "" : ", one at a time");
   return "";
 }
 
@@ -70,6 +112,7 @@ std::string waits_for(const Finding& f, const Report& r) {
   const std::string& id = f.cause;
   if (id.starts_with("input.") || id.starts_with("storage.")) what = "input";
   else if (id.starts_with("network.")) what = "the network";
+  else if (id == "sync.communication_bound") return "";  // nobody is late there
   else if (id.starts_with("sync.")) what = "late work";
   if (id.starts_with("storage.")) {
     double checkpoint = 0, input = 0;
@@ -94,6 +137,21 @@ size_t open_causes(const Report& r) {
                                            [](const Finding& f) { return f.confidence < kPossible; }));
 }
 
+std::string phase_sentence(const LedgerRow& row, const Attribution& a) {
+  std::string what = std::string(name(row.phase));
+  switch (row.phase) {
+    case Phase::input_wait: what = "Waiting for input"; break;
+    case Phase::h2d: what = "Copying to the device"; break;
+    case Phase::collective: what = "Time in collectives"; break;
+    case Phase::p2p: what = "Waiting for other stages"; break;
+    case Phase::unexplained: what = "Time that no record covers"; break;
+    default: what = "Time in " + what;
+  }
+  if (row.before)
+    return fmt::format("{} grew from {} to {} a step.", what, seconds(*row.before), seconds(row.seconds));
+  return fmt::format("{} is {} of each step of {}.", what, seconds(row.seconds), seconds(a.current_s));
+}
+
 std::string undetermined(const Report& r) {
   std::string out = opening(r);
   if (!out.empty()) out += ' ';
@@ -102,20 +160,23 @@ std::string undetermined(const Report& r) {
     out += "Nothing suspicious in these samples alone; without step times a slowdown cannot be judged.";
   } else if (a.steps.size() == 0 && r.findings.empty()) {
     out += "Cannot judge: no step times in what was read.";
-  } else if (a.pattern.kind == PatternKind::none && open_causes(r) == 0) {
+  } else if (a.pattern.kind == PatternKind::none && a.episodes.empty() && open_causes(r) == 0) {
     out += "No slowdown seen";
     if (a.steps.size() > 1) out += fmt::format(" over {} steps", with_thousands(static_cast<int64_t>(a.steps.size())));
     if (a.steps.size() == 1) out += " in the one step recorded";
     out += "; what bounds the step is not known from this evidence.";
   } else {
+    if (const LedgerRow* row = waiting_phase(a)) out += phase_sentence(*row, a) + ' ';
     out += "The cause is not clear.";
   }
   if (a.steps.size() == 0) return out;
   std::vector<std::string> open;
   for (const auto& f : r.findings)
     if (f.confidence < kPossible) open.push_back(f.cause);
-  for (const auto& u : r.untested)
-    if (u.relevant && open.size() < 3) open.push_back(u.cause);
+  // When no phase tells, dozens remain: three of them would say nothing.
+  if (const LedgerRow* row = waiting_phase(a); row != nullptr && row->phase != Phase::unexplained)
+    for (const auto& u : r.untested)
+      if (u.relevant && open.size() < 3) open.push_back(u.cause);
   if (!open.empty() && a.pattern.kind != PatternKind::none) {
     out += fmt::format(" {}:", open.size() == 1 ? "One remains" : "Among those that remain");
     for (size_t i = 0; i < open.size() && i < 3; ++i) out += (i == 0 ? " " : ", ") + open[i];
@@ -126,6 +187,20 @@ std::string undetermined(const Report& r) {
 }
 
 }  // namespace
+
+const LedgerRow* waiting_phase(const Attribution& a) {
+  // A tenth of the step is the least that makes a job count as slowed down (arXiv 2505.05713).
+  constexpr double kRelevant = 0.1;
+  if (a.ledger.size() < 2) return nullptr;
+  const LedgerRow* most = nullptr;
+  const auto grown = [](const LedgerRow& row) { return row.seconds - row.before.value_or(0); };
+  for (const auto& row : a.ledger) {
+    const bool works = row.phase == Phase::forward || row.phase == Phase::backward || row.phase == Phase::optimizer;
+    if (works && !row.before) continue;  // computing is what a step is for
+    if (most == nullptr || grown(row) > grown(*most)) most = &row;
+  }
+  return most != nullptr && grown(*most) >= kRelevant * a.current_s ? most : nullptr;
+}
 
 std::string confidence_word(double confidence) {
   if (confidence >= 0.9) return "very likely";

@@ -51,6 +51,60 @@ TEST(Headline, BelowOneHalfNothingIsAccused) {
   EXPECT_EQ(r.headline.find("because"), std::string::npos);
 }
 
+Report without_finding(PatternKind kind) {
+  Report r = with_finding("storage.latency", 0.9);
+  r.findings.clear();
+  r.attribution.pattern.kind = kind;
+  r.attribution.current_s = 0.57;
+  return r;
+}
+
+TEST(Headline, WhatWaitsIsSaidAlsoWithoutACause) {
+  Report r = without_finding(PatternKind::step);
+  r.attribution.ledger.push_back({Phase::backward, 0.112, 0.2, 0.112, {}});
+  r.untested.push_back({"storage.latency", {"x"}, true});
+  headline(r);
+  EXPECT_NE(r.headline.find("Waiting for input grew from 2 ms to 0.458 s a step."), std::string::npos) << r.headline;
+  EXPECT_NE(r.headline.find("storage.latency"), std::string::npos) << r.headline;
+}
+
+TEST(Headline, WithoutPhasesNoCausesArePicked) {
+  Report r = without_finding(PatternKind::step);
+  r.attribution.ledger = {{Phase::unexplained, 0.57, 1, 0.112, {}}};
+  r.untested.push_back({"change.config", {"x"}, true});
+  headline(r);
+  EXPECT_EQ(r.headline.find("change.config"), std::string::npos) << r.headline;
+}
+
+TEST(Headline, ASlowStretchThatIsOverIsTold) {
+  Report r = without_finding(PatternKind::none);
+  Episode e;
+  e.first_step = 1000;
+  e.last_step = 1499;
+  e.ratio = 2;
+  e.seconds_per_step = 0.14;
+  r.attribution.episodes.push_back(e);
+  headline(r);
+  EXPECT_NE(r.headline.find("Steps 1,000 to 1,499 took 2.00× as long"), std::string::npos) << r.headline;
+  EXPECT_EQ(r.headline.find("No slowdown"), std::string::npos) << r.headline;
+}
+
+TEST(Headline, TheOneSlowStepIsNamed) {
+  Report r = without_finding(PatternKind::intermittent);
+  Outlier o;
+  o.step = 5;
+  o.ratio = 1.43;
+  r.attribution.outliers.push_back(o);
+  headline(r);
+  EXPECT_NE(r.headline.find("step 5 took 1.43×"), std::string::npos) << r.headline;
+}
+
+TEST(Headline, TransferIsNoLateWork) {
+  Report r = with_finding("sync.communication_bound", 0.9);
+  headline(r);
+  EXPECT_EQ(r.headline.find("late work"), std::string::npos) << r.headline;
+}
+
 TEST(Headline, AReplayThatMissesTheStepIsInconclusive) {
   Report r = with_finding("sync.straggler", 0.94);
   r.attribution.replay_error = 0.07;

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "base/stats.h"
+#include "explain/late_groups.h"
 #include "explain/op_cells.h"
 #include "explain/placing.h"
 
@@ -30,8 +31,16 @@ struct LateSteps {
   double lost_s = 0, time_s = 0;
 };
 
+bool lasting(const std::vector<LateGroup>& groups, int32_t rank, int32_t step) {
+  return std::any_of(groups.begin(), groups.end(), [&](const LateGroup& g) {
+    return step >= g.first_step && step <= g.last_step &&
+           std::find(g.ranks.begin(), g.ranks.end(), rank) != g.ranks.end();
+  });
+}
+
 LateSteps late_steps(const View& view) {
   LateSteps out;
+  const std::vector<LateGroup> groups = persistent_groups(view);
   const auto& a = view.attribution;
   const auto& m = a.ranks;
   if (m.own_time.size() != m.ranks.size() * m.steps || a.steps.size() != m.steps) return out;
@@ -57,6 +66,8 @@ LateSteps late_steps(const View& view) {
     if (!(usual > 0) || most < kLate.value * usual) continue;
     // Among noisy ranks one is always the slowest: it must stand out from the spread of that step.
     if (own.size() >= kEnoughPeers && robust(own).z(most) < kOutlier.value) continue;
+    // A rank that is late for a long while is a straggler of its own.
+    if (lasting(groups, who, a.steps.step[s])) continue;
     ++out.late;
     ++out.by_rank[who];
     out.lost_s += most - usual;

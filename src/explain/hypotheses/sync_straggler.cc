@@ -7,6 +7,7 @@
 #include <cmath>
 #include <set>
 
+#include "explain/late_groups.h"
 #include "explain/op_cells.h"
 #include "explain/placing.h"
 
@@ -77,9 +78,9 @@ Verdict from_replay(const View& view, const WhatIf& r) {
     if (because.empty()) {
       w.supports(kStrong, fact("lost time given back when it is as fast as the others",
                                "what_if.worker_share_removal", entity, removal, "ratio", true));
-      because = fmt::format("{} is late: without that the step would take {} instead of {}", entity.substr(7),
-                            seconds(r.nodelay_s - removal * (r.nodelay_s - r.ideal_s)),
-                            seconds(r.nodelay_s));
+      because = fmt::format(
+          "{} is late: without that the step would take {} instead of {}", entity.substr(7),
+          seconds(r.nodelay_s - removal * (r.nodelay_s - r.ideal_s)), seconds(r.nodelay_s));
     }
     w.where(entity);
     add_rank(w, view, top.rank);
@@ -103,52 +104,73 @@ Verdict from_replay(const View& view, const WhatIf& r) {
   return v;
 }
 
-// The episodes of the rank that lost most by them; several ranks in turn are another cause.
-Verdict from_episodes(const View& view) {
-  const auto& a = view.attribution;
-  const auto cost = [](const Straggle& s) {
-    return s.seconds_per_step *
-           (1.0 + static_cast<double>(s.last_step) - static_cast<double>(s.first_step));
-  };
-  const Straggle* worst = &a.straggles.front();
-  double all = 0;
-  for (const auto& s : a.straggles)
-    if (cost(s) > cost(*worst)) worst = &s;
-  double own = 0;
-  for (const auto& s : a.straggles) {
-    all += cost(s);
-    if (s.rank == worst->rank) own += cost(s);
+void place_group(Weighing& w, const View& view, const LateGroup& g) {
+  constexpr size_t kListed = 8;
+  if (g.ranks.size() > 1 && !g.host.empty()) w.where(g.host);
+  for (size_t i = 0; i < g.ranks.size() && i < kListed; ++i) {
+    if (g.ranks.size() == 1)
+      add_rank(w, view, g.ranks[i]);
+    else
+      w.where(fmt::format("rank/{}", g.ranks[i]));
   }
+}
+
+// What one group of ranks did, as a clause; its links and the phase that shows its lateness.
+std::string tell_group(Weighing& w, const View& view, const LateGroup& g) {
+  const std::string entity =
+      g.ranks.size() > 1 && !g.host.empty() ? g.host : fmt::format("rank/{}", g.ranks[0]);
+  place_group(w, view, g);
+  w.link(g.ranks.size() == 1 ? "One rank is late"
+                             : fmt::format("{} ranks are late together", g.ranks.size()),
+         entity, times(g.mean_ratio));
+  std::string out = fmt::format("{} took {} as long as {} peers ", who_is_late(g),
+                                times(g.mean_ratio), g.ranks.size() == 1 ? "its" : "their");
+  out += g.throughout ? "throughout" : fmt::format("in steps {} to {}", g.first_step, g.last_step);
+  if (const auto late = late_phase(view, g)) {
+    w.link(fmt::format("It spends the time in {}", phase_words(late->phase)), entity,
+           fmt::format("{} against {}", seconds(late->late_s), seconds(late->peers_s)));
+    w.hints(0, fact(fmt::format("{} against its peers", name(late->phase)), "rank.phase", entity,
+                    late->late_s, "s/step", true, late->peers_s));
+    out += fmt::format(", by {}", phase_words(late->phase));
+  }
+  return out;
+}
+
+// The episodes that lost most; several ranks in turn are another cause.
+Verdict from_episodes(const View& view) {
+  const std::vector<LateGroup> groups = persistent_groups(view);
   Weighing w;
-  const std::string entity = fmt::format("rank/{}", worst->rank);
-  if (all > 0 && own / all < kPersistence.value) {
-    w.contradicts(
-        kStrong, "the late rank changes",
-        fact("lateness of the latest rank", "rank.own_time", entity, own / all, "ratio", false));
+  if (groups.empty()) {
+    const auto all = late_groups(view);
+    double sum = 0;
+    for (const auto& g : all) sum += g.total_s;
+    w.contradicts(kStrong, "the late rank changes",
+                  fact("lateness of the latest rank", "rank.own_time",
+                       fmt::format("rank/{}", all.front().ranks.front()),
+                       sum > 0 ? all.front().total_s / sum : kNaN, "ratio", false));
     return std::move(w).verdict("", {});
   }
-  w.supports(llr_of_p(worst->p_value), fact("own time against its peers", "rank.own_time", entity,
-                                            worst->mean_ratio, "ratio", true, 1.0));
-  if (worst->peak_ratio > worst->mean_ratio)
-    w.hints(0, fact("at its peak", "rank.own_time", entity, worst->peak_ratio, "ratio", true));
-  add_rank(w, view, worst->rank);
-  w.link("One rank is late", entity, times(worst->mean_ratio));
-  Verdict v = std::move(w).verdict(
-      fmt::format("rank {} took {} as long as its peers in steps {} to {}", worst->rank,
-                  times(worst->mean_ratio), worst->first_step, worst->last_step),
-      {});
+  const LateGroup& worst = groups.front();
+  const std::string entity = fmt::format("rank/{}", worst.ranks.front());
+  w.supports(llr_of_p(worst.p_value), fact("own time against its peers", "rank.own_time", entity,
+                                           worst.mean_ratio, "ratio", true, 1.0));
+  if (worst.peak_ratio > worst.mean_ratio)
+    w.hints(0, fact("at its peak", "rank.own_time", entity, worst.peak_ratio, "ratio", true));
+  std::string because;
+  for (const auto& g : groups) because += (because.empty() ? "" : "; ") + tell_group(w, view, g);
+  Verdict v = std::move(w).verdict(because, {});
   if (v.outcome != Outcome::supported) return v;
-  const double each = worst->seconds_per_step;
-  const double steps = a.steps.size() > 0 ? static_cast<double>(a.steps.size()) : kNaN;
-  // Spread over the whole record: that is what its end would give back.
-  if (steps > 0) {
-    const double mean = std::min(each, own / steps);
-    v.effect = Effect{mean, {kNaN, mean}};
-    v.evidence.push_back(fact("excess over its peers while it lasts", "rank.own_time", entity, each, "s/step", true));
+  double per_step = 0;
+  for (const auto& g : groups)
+    if (g.per_step_s > 0) per_step += g.per_step_s;
+  v.effect = Effect{per_step, {kNaN, per_step}};
+  v.evidence.push_back(fact("excess over its peers while it lasts", "rank.own_time", entity,
+                            worst.while_it_lasts_s, "s/step", true));
+  if (!worst.throughout) {
+    Onset since;
+    since.step = since.step_lo = since.step_hi = worst.first_step;
+    v.since = since;
   }
-  Onset since;
-  since.step = since.step_lo = since.step_hi = worst->first_step;
-  v.since = since;
   return v;
 }
 
@@ -196,10 +218,10 @@ Verdict from_peers(const View& view) {
             fact("robust z among its peers", "rank.own_time", entity, worst->robust_z, "", true));
   add_rank(w, view, worst->rank);
   w.link("One rank is late", entity, times(worst->ratio_to_peers));
-  Verdict v =
-      std::move(w).verdict(fmt::format("rank {} takes {} as long as its peers in {} of the time", worst->rank,
-                                       times(worst->ratio_to_peers), percent(worst->persistence)),
-                           {});
+  Verdict v = std::move(w).verdict(
+      fmt::format("rank {} takes {} as long as its peers in {} of the time", worst->rank,
+                  times(worst->ratio_to_peers), percent(worst->persistence)),
+      {});
   if (v.outcome == Outcome::supported) v.effect = Effect{excess, {kNaN, excess}};
   return v;
 }

@@ -88,6 +88,75 @@ TEST(SyncStraggler, RanksThatAreLateInTurnAreAnotherCause) {
   EXPECT_EQ(test(b.view()).outcome, Outcome::refuted);
 }
 
+// Own times of `ranks` over `steps` steps: 0.1 s, or what `late` says.
+template <typename Late>
+void fill_own_times(ViewBuilder& b, int32_t ranks, int32_t steps, Late late) {
+  auto& a = b.attribution();
+  a.current.first = 0;
+  a.current.last = static_cast<size_t>(steps) - 1;
+  for (int32_t s = 0; s < steps; ++s) {
+    a.steps.step.push_back(s);
+    a.steps.time.push_back(200'000'000);
+    a.steps.start.push_back(kNoTime);
+    a.steps.segment.push_back(SegmentKind::steady);
+  }
+  a.ranks.steps = static_cast<size_t>(steps);
+  for (int32_t r = 0; r < ranks; ++r) {
+    a.ranks.ranks.push_back(r);
+    for (int32_t s = 0; s < steps; ++s)
+      a.ranks.own_time.push_back(static_cast<Ns>(1e8 * late(r, s)));
+  }
+}
+
+TEST(SyncStraggler, RanksOfOneHostThatAreLateTogetherAreOneFault) {
+  ViewBuilder b(false);
+  fill_own_times(b, 12, 100, [](int32_t r, int32_t s) { return r >= 4 && r < 8 && s >= 40 ? 2.5 : 1.0; });
+  for (int r = 0; r < 12; ++r) b.rank(r, r < 4 ? "node00" : r < 8 ? "node01" : "node02");
+  for (int r = 4; r < 8; ++r) {
+    b.attribution().straggles.push_back(episode(r, 40, 99));
+    b.attribution().straggles.back().seconds_per_step = 0;  // alone none of them changes the step
+  }
+  const auto v = test(b.view());
+  ASSERT_EQ(v.outcome, Outcome::supported) << v.reason;
+  EXPECT_EQ(v.where.front(), "host/node01");
+  EXPECT_THAT(v.where, Contains("rank/4"));
+  EXPECT_THAT(v.because, HasSubstr("the 4 ranks of node01"));
+  ASSERT_TRUE(v.effect.has_value());
+  EXPECT_NEAR(v.effect->seconds_per_step, 0.15 * 0.6, 1e-6);
+}
+
+TEST(SyncStraggler, TwoStragglersAtDifferentTimesAreBothNamed) {
+  ViewBuilder b(false);
+  b.attribution().straggles = {episode(2, 50, 64), episode(6, 181, 194)};
+  const auto v = test(b.view());
+  ASSERT_EQ(v.outcome, Outcome::supported) << v.reason;
+  EXPECT_THAT(v.where, Contains("rank/2"));
+  EXPECT_THAT(v.where, Contains("rank/6"));
+  EXPECT_THAT(v.because, HasSubstr("50 to 64"));
+  EXPECT_THAT(v.because, HasSubstr("181 to 194"));
+}
+
+TEST(SyncStraggler, ThePhaseThatMakesARankLateIsALinkOfItsChain) {
+  ViewBuilder b(false);
+  fill_own_times(b, 4, 100, [](int32_t r, int32_t) { return r == 1 ? 3.0 : 1.0; });
+  for (int r = 0; r < 4; ++r) {
+    RankStat s;
+    s.rank = r;
+    s.phase_s.fill(kNaN);
+    s.phase_s[index(Phase::input_wait)] = r == 1 ? 0.2 : 0.003;
+    s.phase_s[index(Phase::backward)] = 0.1;
+    b.attribution().rank_stats.push_back(s);
+  }
+  b.attribution().straggles = {episode(1, 0, 99)};
+  const auto v = test(b.view());
+  ASSERT_EQ(v.outcome, Outcome::supported) << v.reason;
+  EXPECT_THAT(v.because, HasSubstr("throughout, by input wait"));
+  ASSERT_EQ(v.chain.size(), 2U);
+  EXPECT_THAT(v.chain[1].what, HasSubstr("input wait"));
+  EXPECT_FALSE(v.since.has_value());
+  EXPECT_NEAR(v.effect->seconds_per_step, 0.2, 1e-6);
+}
+
 RankStat stat(int32_t rank, double ratio, double z = kNaN, double persistence = 0.9) {
   RankStat s;
   s.rank = rank;
