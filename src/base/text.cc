@@ -22,7 +22,7 @@ std::optional<int64_t> scale(const char* digits, size_t count, int exponent, int
     value = value * 10 + (digits[i] - '0');
     if (value > (static_cast<__int128>(1) << 100)) return std::nullopt;
   }
-  value *= unit;
+  if (__builtin_mul_overflow(value, static_cast<__int128>(unit), &value)) return std::nullopt;
   for (; exponent > 0 && value != 0; --exponent) {
     value *= 10;
     if (value > (static_cast<__int128>(1) << 120)) return std::nullopt;

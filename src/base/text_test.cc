@@ -23,6 +23,10 @@ TEST(ParseTime, RefusesWhatIsNoNumberOrTooLarge) {
     EXPECT_FALSE(parse_time_ns(bad)) << bad;
 }
 
+TEST(ParseTime, RefusesWhatWouldOverflowOnlyInTheUnit) {
+  EXPECT_FALSE(parse_time_ns("179999999999999999999964500000.5"));
+}
+
 TEST(ParseScaled, IsExactInMicroseconds) {
   EXPECT_EQ(parse_scaled_ns("4203669603187.439", 1000), 4203669603187439);
   EXPECT_EQ(parse_scaled_ns("1712195495537248.2", 1000), 1712195495537248200);

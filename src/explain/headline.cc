@@ -95,9 +95,7 @@ std::string opening(const Report& r) {
       break;
   }
   if (std::string past = past_episode(a); !past.empty() && a.straggles.empty()) return past;
-      return fmt::format("{} of {} steps {} slow{}.", a.outliers.size(),
-                         with_thousands(static_cast<int64_t>(a.steps.size())), a.outliers.size() == 1 ? "is" : "are",
-                         a.outliers.size() == 1 ? "" : ", one at a time");
+  if (a.productive_fraction >= 0) return fmt::format("{} {} of each step.", computing(r), percent(a.productive_fraction));
   return "";
 }
 
