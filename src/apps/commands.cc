@@ -14,6 +14,7 @@
 #include "explain/predict.h"
 #include "present/prediction.h"
 #include "present/present.h"
+#include "present/utf8.h"
 
 namespace firstwait {
 namespace {
@@ -59,7 +60,7 @@ int fail(const Error& error) {
   std::string line = "firstwait: " + error.what;
   if (!error.where.empty()) line += " (" + error.where + ")";
   if (!error.remedy.empty()) line += "; " + error.remedy;
-  std::fprintf(stderr, "%s\n", line.c_str());
+  std::fprintf(stderr, "%s\n", clean_text(line).c_str());  // names are not ours: no escape codes
   return kUsage;
 }
 

@@ -2,6 +2,8 @@
 
 #include <fcntl.h>
 #include <isa-l/igzip_lib.h>
+#include <poll.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <zstd.h>
 
@@ -32,8 +34,14 @@ class Input {
 
 class FileInput final : public Input {
  public:
-  explicit FileInput(const std::string& path) : fd_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
-    if (fd_ >= 0) ::posix_fadvise(fd_, 0, 0, POSIX_FADV_SEQUENTIAL);
+  // Opened without blocking: a named pipe that nobody writes to would block for ever.
+  explicit FileInput(const std::string& path)
+      : fd_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
+    if (fd_ < 0) return;
+    ::posix_fadvise(fd_, 0, 0, POSIX_FADV_SEQUENTIAL);
+    struct stat status {};
+    pipe_ = ::fstat(fd_, &status) == 0 && S_ISFIFO(status.st_mode);
+    ::fcntl(fd_, F_SETFL, ::fcntl(fd_, F_GETFL) & ~O_NONBLOCK);
   }
   ~FileInput() override {
     if (fd_ >= 0) ::close(fd_);
@@ -41,6 +49,11 @@ class FileInput final : public Input {
   FileInput(const FileInput&) = delete;
   FileInput& operator=(const FileInput&) = delete;
   bool ok() const { return fd_ >= 0; }
+  // False when it is a pipe that gives neither data nor an end within the limit.
+  bool gives_data() const {
+    pollfd waiting{fd_, POLLIN, 0};
+    return !pipe_ || ::poll(&waiting, 1, kPipeLimitMs) != 0;
+  }
   ssize_t read(char* to, size_t n) override {
     for (;;) {
       const ssize_t got = ::read(fd_, to, n);
@@ -49,7 +62,9 @@ class FileInput final : public Input {
   }
 
  private:
+  static constexpr int kPipeLimitMs = 10'000;
   int fd_;
+  bool pipe_ = false;
 };
 
 class MemoryInput final : public Input {
@@ -375,6 +390,8 @@ ByteCount pump(Source& source, const ChunkFunction& chunk) {
 Result<ByteCount> read_bytes(const std::string& path, const ChunkFunction& chunk) {
   FileInput file(path);
   if (!file.ok()) return Error{std::strerror(errno), path, "check the path and its permissions"};
+  if (!file.gives_data())
+    return Error{"the pipe gave nothing for 10 s", path, "write the data to a file and name that"};
   Source source{file, std::vector<char>(kInput)};
   source.refill();
   if (source.got < 0)

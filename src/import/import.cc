@@ -31,6 +31,12 @@ constexpr HealthCounter kDamaged{
     "the compressed file is cut or damaged; copy it again. What came before was read"};
 constexpr HealthCounter kUnreadable{"unreadable_file", Severity::error,
                                     "check that the file exists and may be read"};
+constexpr HealthCounter kSilentPipe{
+    "silent_pipe", Severity::error,
+    "nothing wrote to this pipe within 10 s; write the data to a file and name that"};
+constexpr HealthCounter kSpecial{
+    "special_file", Severity::info,
+    "devices, pipes and sockets inside a directory are not read; copy what they give to a file"};
 constexpr HealthCounter kDuplicate{
     "duplicate_input", Severity::info,
     "the same file was named more than once and read once; name it once"};
@@ -277,7 +283,9 @@ void import_file(const std::string& path, Counts counts) {
     return head.size() < 512 || decide();
   });
   if (!result) {
-    counts.out.health.add(path, kUnreadable, 1, result.error().what);
+    struct stat status {};
+    const bool pipe = ::stat(path.c_str(), &status) == 0 && S_ISFIFO(status.st_mode);
+    counts.out.health.add(path, pipe ? kSilentPipe : kUnreadable, 1, result.error().what);
     return;
   }
   if (!tar && !input) decide();
@@ -309,8 +317,8 @@ class Files {
     // Inside directories only regular files count: devices and pipes would block or never end.
     if (!directory && !S_ISREG(status.st_mode) &&
         (depth > 0 || S_ISBLK(status.st_mode) || S_ISSOCK(status.st_mode))) {
-      if (depth == 0) out_.health.add(path, kUnreadable, 1, "not a regular file");
-      return;
+      if (depth == 0) return out_.health.add(path, kUnreadable, 1, "not a regular file");
+      return out_.health.add(path, kSpecial);
     }
     if ((directory || S_ISREG(status.st_mode)) &&
         !seen_.emplace(status.st_dev, status.st_ino).second) {
