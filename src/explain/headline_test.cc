@@ -85,7 +85,7 @@ TEST(Headline, ASlowStretchThatIsOverIsTold) {
   e.seconds_per_step = 0.14;
   r.attribution.episodes.push_back(e);
   headline(r);
-  EXPECT_NE(r.headline.find("Steps 1,000 to 1,499 took 2.00× as long"), std::string::npos) << r.headline;
+  EXPECT_NE(r.headline.find("Steps 1,000 to 1,499 took 2.0× as long"), std::string::npos) << r.headline;
   EXPECT_EQ(r.headline.find("No slowdown"), std::string::npos) << r.headline;
 }
 

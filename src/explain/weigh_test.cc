@@ -51,7 +51,7 @@ TEST(Stake, SmallShareOfAChronicStepIsClear) {
   b.phase(Phase::input_wait, 0.01, 0).phase(Phase::backward, 0.99, 0);
   Weighing w;
   EXPECT_FALSE(w.gate(stake(b.view(), {Phase::input_wait})));
-  EXPECT_EQ(std::move(w).verdict("b", {}).reason, "input wait is 1.0 % of the step");
+  EXPECT_EQ(std::move(w).verdict("b", {}).reason, "input wait is 1 % of the step");
 }
 
 TEST(Stake, PhasesThatWereNotRecordedAreUnknown) {

@@ -288,6 +288,14 @@ void show_symptoms(TextPage& page, const Report& r) {
   if (std::isfinite(productive)) row("Computing, share of each step", percent(productive));
 }
 
+// A job's id as a file name; "report" when there is none or it holds what a shell would take apart.
+std::string page_name(const std::string& id) {
+  const bool plain = !id.empty() && id.front() != '.' && std::all_of(id.begin(), id.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.';
+  });
+  return plain ? id : "report";
+}
+
 void show_list(TextPage& page, std::string_view title, const std::vector<std::string>& lines,
                size_t most) {
   if (lines.empty()) return;
@@ -318,7 +326,7 @@ void show_end(TextPage& page, const Report& r, const TextOptions& options) {
   page.labelled("INPUT", input_summary(r));
   show_health(page, r);
   if (!options.input.empty())
-    page.labelled("NEXT", fmt::format("firstwait diagnose {} --format html --out report.html", options.input));
+    page.labelled("NEXT", fmt::format("firstwait diagnose {} --format html --out {}.html", options.input, page_name(r.job.id)));
 }
 
 }  // namespace

@@ -28,7 +28,7 @@ TEST(InputCpuSaturated, UnusedAllowanceRefutesWithItsNumber) {
   b.counter("node_cpu_seconds_total", "host/a", 2, 2.5, {{"mode", "user"}});
   const auto v = test(b);
   EXPECT_EQ(v.outcome, Outcome::refuted);
-  EXPECT_EQ(v.reason, "31 % of 8 allowed CPUs in use");
+  EXPECT_EQ(v.reason, "31.2 % of 8 allowed CPUs in use");
 }
 
 TEST(InputCpuSaturated, HostOfUnknownUsersIsWeakerThanOwnProcesses) {

@@ -33,7 +33,7 @@ TEST(InputThreadOversubscription, ThreadsThatRunAtOnceRefute) {
       .counter("firstwait_process_cpu_seconds_total", "host/a", 10, 10);
   const auto v = test(b);
   EXPECT_EQ(v.outcome, Outcome::refuted);
-  EXPECT_EQ(v.reason, "threads wait 3.0 % of the time they run");
+  EXPECT_EQ(v.reason, "threads wait 3 % of the time they run");
 }
 
 TEST(InputThreadOversubscription, OneThreadPerProcessRefutes) {

@@ -22,7 +22,7 @@ TEST(NetworkLoss, RetransmissionsThatRoseAreAccused) {
   ASSERT_EQ(v.outcome, Outcome::supported);
   EXPECT_GT(v.llr, kStrong);
   EXPECT_EQ(v.where.front(), "host/a");
-  EXPECT_EQ(v.because, "a sends 1.0 % of its TCP segments again");
+  EXPECT_EQ(v.because, "a sends 1 % of its TCP segments again");
   ASSERT_TRUE(v.effect);
   EXPECT_NEAR(v.effect->interval.hi, 0.4, 1e-9);
 }
