@@ -15,6 +15,8 @@ constexpr Threshold kThresholds[] = {kRelevantShare};
 
 Verdict test(const View& view) {
   const auto& steps = view.attribution.steps;
+  // A profile is taken of a running job: it does not hold the start.
+  if (!view.attribution.traces.empty()) return untested({"step times from the start of the run"});
   std::vector<double> steady;
   size_t first = 0;
   double start_up = 0, n = 0;
@@ -40,12 +42,12 @@ Verdict test(const View& view) {
     w.supports(phase_run(view, Phase::compile).total_s > 0 ? kStrong : kPositive, std::move(e));
     w.link("First steps slow", fmt::format("{:.0f} steps", n), seconds(start_up));
   }
-  auto v = std::move(w).verdict(
-      fmt::format("{} {} longer: start-up, once",
-                  first == 1 ? std::string("the first step takes")
-                             : fmt::format("the first {} steps take", first),
-                  seconds(start_up)),
-      {});
+  auto v =
+      std::move(w).verdict(fmt::format("{} {} longer: start-up, once",
+                                       first == 1 ? std::string("the first step takes")
+                                                  : fmt::format("the first {} steps take", first),
+                                       seconds(start_up)),
+                           {});
   if (v.outcome == Outcome::supported) {
     // The steps after it are not slower: it costs the run once, the step nothing.
     v.effect = Effect{0, {0, start_up / static_cast<double>(steps.size())}};

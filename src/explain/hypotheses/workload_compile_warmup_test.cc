@@ -31,6 +31,12 @@ TEST(WorkloadCompileWarmup, LongRunHidesItsStart) {
             Outcome::refuted);
 }
 
+TEST(WorkloadCompileWarmup, ProfileOfARunningJobHoldsNoStart) {
+  auto b = run(6, 1);
+  b.attribution().traces.emplace_back();
+  EXPECT_EQ(hypothesis_workload_compile_warmup.test(b.view()).outcome, Outcome::untested);
+}
+
 TEST(WorkloadCompileWarmup, StartNotRecorded) {
   EXPECT_EQ(hypothesis_workload_compile_warmup.test(run(100, 0).view()).outcome, Outcome::untested);
 }

@@ -43,6 +43,16 @@ TEST(WorkloadEvaluation, OneInEveryStepComparesWithNothing) {
   EXPECT_EQ(v.outcome, Outcome::untested) << v.reason << v.because;
 }
 
+TEST(WorkloadEvaluation, EvaluationsThatFallOnStepsThatAreSlowAnywayCostNothing) {
+  const auto v = test(
+      "pattern periodic 10 3.4\n"
+      "steps 500 0.2 every 10 x3.4\n"
+      "event evaluation job/j 0 step=100\n"
+      "event evaluation job/j 0 step=200\n"
+      "event evaluation job/j 0 step=300\n");
+  EXPECT_EQ(v.outcome, Outcome::refuted) << v.because;
+}
+
 TEST(WorkloadEvaluation, WithoutEvaluations) {
   const auto v = test(
       "pattern none\n"
