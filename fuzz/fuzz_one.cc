@@ -35,7 +35,7 @@ void read_file(std::string_view data) {
   ::close(fd);
 }
 
-uint64_t read_stream(std::string_view data, uint32_t seed, bool whole) {
+uint64_t read_stream(std::string_view data, uint32_t seed, bool whole, bool& damaged) {
   Evidence out;
   const ImportOptions options;
   const auto reader = FUZZ_IMPORTER.open(ImportContext{"fuzz_rank_1", options, out, "fuzz_rank_1"});
@@ -46,6 +46,10 @@ uint64_t read_stream(std::string_view data, uint32_t seed, bool whole) {
     data.remove_prefix(n);
   }
   reader->finish(true);
+  // Known limit: behind damage, where a reader finds its footing again may depend on the split. Then only
+  // crashes, hangs and memory are judged.
+  for (const auto& entry : out.health.entries())
+    if (entry.counter->severity != Severity::info) damaged = true;
   return rows(out);
 }
 
@@ -62,8 +66,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
     read_file(data);
     return 0;
   }
-  const uint64_t whole = read_stream(data, seed, true), split = read_stream(data, seed, false);
-  if (whole != split) {
+  bool damaged = false;
+  const uint64_t whole = read_stream(data, seed, true, damaged), split = read_stream(data, seed, false, damaged);
+  if (whole != split && !damaged) {
     std::fprintf(stderr, "%llu rows at once, %llu when split\n",
                  static_cast<unsigned long long>(whole), static_cast<unsigned long long>(split));
     std::abort();
