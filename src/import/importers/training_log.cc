@@ -54,6 +54,7 @@ int sniff(const Sniff& s) {
   // A JSON document is none; lines of JSON objects are.
   const std::string_view first =
       trim(s.head.substr(text, s.head.find_first_of("\r\n", text) - text));
+  if (first.empty()) return 0;  // only a form feed or the like
   const bool json = first.front() == '{';
   if (json && first.back() != '}') return 0;
   if (first.front() == '[' && (first.size() == 1 || first[1] == '{' || first[1] == '[')) return 0;

@@ -407,5 +407,10 @@ TEST(TrainingLog, FindsTheOnsetBlockOfARealFailSlowRun) {
   EXPECT_EQ(e.steps.duration[3], 135'501 * kMs);
 }
 
+TEST(TrainingLog, ALineOfOnlyAFormFeedIsNotRead) {
+  const ImportOptions options;
+  EXPECT_EQ(importer_training_log.sniff({"\n\f", "x", &options}), 0);
+}
+
 }  // namespace
 }  // namespace firstwait
