@@ -23,7 +23,6 @@ function(firstwait_stage name)
   endif()
   if(FIRSTWAIT_TESTS AND tests)
     include(GoogleTest)
-    enable_testing()
     add_executable(${name}_tests ${tests})
     target_link_libraries(${name}_tests PRIVATE firstwait_${name} ${ARG_TEST_DEPENDS}
                           GTest::gmock GTest::gtest_main)

@@ -153,6 +153,12 @@ struct WhatIf {
     int32_t dp_rank = 0, stage = 0;
     double score = kNaN;
     int32_t rank = -1;  // as the records number it; -1 unknown
+    double compute_s = kNaN;          // median over steps of its forward + backward
+    double ratio_in_stage = kNaN;     // that over the other dp ranks of its stage; NaN without any
+    double persistence = 0;           // share of steps in which it exceeds them by 8 %
+    double forward_variation = kNaN;  // standard deviation / mean of forward within the worker
+    double correlation = kNaN;        // forward against backward of one microbatch
+    int64_t microbatches = 0;         // behind the correlation
   };
   std::vector<Worker> workers;     // all, highest score first
   std::vector<Worker> top;         // those taken for worker_share

@@ -172,6 +172,7 @@ void fill(const OpTable& t, const Rows& rows, const std::vector<Op>& all_ops, Jo
     Op op = all_ops[rows.op[i]];
     op.chunk = t.model_chunk[row];
     op.global_chunk = t.global_model_chunk[row];
+    op.microbatch = t.microbatch[row];
     op.start = t.start[row];
     op.end = static_cast<double>(t.start[row]) + static_cast<double>(t.duration[row]);
     number[rows.op[i]] = static_cast<uint32_t>(job.ops.size());
@@ -259,7 +260,7 @@ Result<Job> load_job(const Evidence& e) {
     uint32_t& op = numbers.at(*type, stage, seq);
     if (op == kNone) {
       op = static_cast<uint32_t>(ops.size());
-      ops.push_back({*type, static_cast<int32_t>(stage), seq, -1, -1, 0, 0});
+      ops.push_back({.type = *type, .stage = static_cast<int32_t>(stage), .seq = seq});
     }
     rows.row.push_back(static_cast<uint32_t>(i));
     rows.op.push_back(op);

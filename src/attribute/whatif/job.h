@@ -54,7 +54,7 @@ constexpr bool is_compute(OpType t) { return t <= OpType::backward_compute; }
 struct Op {
   OpType type = OpType::gc;
   int32_t stage = 0, seq = 0;
-  int32_t chunk = -1, global_chunk = -1;
+  int32_t chunk = -1, global_chunk = -1, microbatch = -1;
   double start = 0, end = 0;
 };
 

@@ -121,13 +121,16 @@ Replayer::Replayer(const Job& job, const Graph& graph, const std::vector<double>
   }
 }
 
-std::vector<double> Replayer::run(const Keep& keep) {
+std::vector<double> Replayer::run(const Keep& keep, const std::function<void(const Ends&)>& see) {
   std::vector<uint8_t> kept(job_.ops.size() * job_.dps);
   for (size_t i = 0; i < job_.ops.size(); ++i)
     for (size_t d = 0; d < job_.dps; ++d) kept[i * job_.dps + d] = keep(job_.ops[i], d) ? 1 : 0;
   std::vector<double> times(job_.steps);
-  for (size_t first = 0; first < job_.steps; first += width_)
-    block(kept, first, std::min(width_, job_.steps - first), times.data() + first);
+  for (size_t first = 0; first < job_.steps; first += width_) {
+    const size_t width = std::min(width_, job_.steps - first);
+    block(kept, first, width, times.data() + first);
+    if (see) see({end_.data(), first, width});
+  }
   return times;
 }
 

@@ -24,8 +24,13 @@ class Replayer {
   // Everything must outlive this object.
   Replayer(const Job& job, const Graph& graph, const std::vector<double>& own,
            const std::array<double, kOpTypes>& ideal);
-  // The replayed step time of each step.
-  std::vector<double> run(const Keep& keep);
+  // The ends of a block of steps: [op][dp rank][step of the block].
+  struct Ends {
+    const double* end;
+    size_t first, width;
+  };
+  // The replayed step time of each step. `see` is shown the ends of every block.
+  std::vector<double> run(const Keep& keep, const std::function<void(const Ends&)>& see = {});
 
  private:
   // When the members of a group may begin, [dp rank][step of the block].

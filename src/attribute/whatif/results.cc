@@ -1,6 +1,8 @@
 #include "attribute/whatif/results.h"
 
 #include <algorithm>
+#include <cmath>
+#include <map>
 #include <numeric>
 
 #include "attribute/whatif/replay.h"
@@ -34,14 +36,107 @@ constexpr Cause kCauses[] = {
     {"optimizer", OpType::optimizer, OpType::optimizer},
     {"gc", OpType::gc, OpType::gc}};
 
-std::vector<double> measured_times(const Job& job) {
-  std::vector<double> times(job.steps);
-  for (size_t s = 0; s < job.steps; ++s) times[s] = job.end(0, s);
-  for (size_t i = 0; i < job.ops.size(); ++i)
+double median_of(std::vector<double> values) {
+  if (values.empty()) return kNaN;
+  const auto half = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), half, values.end());
+  if (values.size() % 2 == 1) return *half;
+  return (*std::max_element(values.begin(), half) + *half) / 2;
+}
+
+// GPUs of one model differ by this much on average (Sinha et al., "Not All GPUs Are Created Equal",
+// SC'22).
+constexpr double kUsualSpread = 0.08;
+
+// Forward + backward of a worker in each step.
+std::vector<double> compute_per_step(const Job& job, size_t dp, size_t stage) {
+  std::vector<double> sum(job.steps);
+  for (size_t i = 0; i < job.ops.size(); ++i) {
+    if (!is_compute(job.ops[i].type) || static_cast<size_t>(job.ops[i].stage) != stage) continue;
+    const float* row = job.duration.data() + i * job.cells() + dp * job.steps;
+    for (size_t s = 0; s < job.steps; ++s) sum[s] += row[s];
+  }
+  return sum;
+}
+
+// Moments of pairs around a point near their means.
+struct Moments {
+  double n = 0, x = 0, y = 0, xx = 0, yy = 0, xy = 0;
+  void add(double dx, double dy) {
+    n += 1;
+    x += dx;
+    y += dy;
+    xx += dx * dx;
+    yy += dy * dy;
+    xy += dx * dy;
+  }
+  double variance_x() const { return std::max(0.0, xx / n - x / n * (x / n)); }
+  double variance_y() const { return std::max(0.0, yy / n - y / n * (y / n)); }
+  double covariance() const { return xy / n - x / n * (y / n); }
+};
+
+// How forward varies within the worker, and whether backward of the same microbatch varies with it.
+void compute_of(const Job& job, size_t dp, size_t stage, WhatIf::Worker& worker) {
+  std::map<std::pair<int32_t, int32_t>, size_t> forward;  // (chunk, microbatch) -> operation
+  const auto key = [](const Op& op) {
+    return std::pair(op.chunk, op.microbatch >= 0 ? op.microbatch : op.seq);
+  };
+  const auto of_worker = [&](const Op& op, OpType type) {
+    return op.type == type && static_cast<size_t>(op.stage) == stage;
+  };
+  const auto row = [&](size_t op) {
+    return job.duration.data() + op * job.cells() + dp * job.steps;
+  };
+  double base_x = 0, base_y = 0;
+  Moments all, pairs;
+  for (size_t i = 0; i < job.ops.size(); ++i) {
+    if (!of_worker(job.ops[i], OpType::forward_compute)) continue;
+    if (forward.empty()) base_x = row(i)[0];
+    forward.emplace(key(job.ops[i]), i);
+    for (size_t s = 0; s < job.steps; ++s) all.add(row(i)[s] - base_x, 0);
+  }
+  if (all.n >= 2) {
+    const double mean_x = base_x + all.x / all.n;
+    if (mean_x > 0) worker.forward_variation = std::sqrt(all.variance_x()) / mean_x;
+  }
+  for (size_t i = 0; i < job.ops.size(); ++i) {
+    if (!of_worker(job.ops[i], OpType::backward_compute)) continue;
+    const auto f = forward.find(key(job.ops[i]));
+    if (f == forward.end()) continue;
+    if (pairs.n == 0) base_y = row(i)[0];
+    for (size_t s = 0; s < job.steps; ++s)
+      pairs.add(row(f->second)[s] - base_x, row(i)[s] - base_y);
+  }
+  worker.microbatches = static_cast<int64_t>(pairs.n);
+  if (pairs.n < 2) return;
+  const double spread = std::sqrt(pairs.variance_x() * pairs.variance_y());
+  if (spread > 0) worker.correlation = pairs.covariance() / spread;
+}
+
+// `workers` in the order [dp rank][stage].
+void compare_in_stage(const Job& job, std::vector<WhatIf::Worker>& workers) {
+  for (size_t stage = 0; stage < job.stages; ++stage) {
+    std::vector<std::vector<double>> compute;
+    for (size_t d = 0; d < job.dps; ++d) compute.push_back(compute_per_step(job, d, stage));
     for (size_t d = 0; d < job.dps; ++d)
-      for (size_t s = 0; s < job.steps; ++s)
-        times[s] = std::max(times[s], job.end(i, d * job.steps + s));
-  return times;
+      workers[d * job.stages + stage].compute_s = median_of(compute[d]);
+    if (job.dps < 2) continue;
+    for (size_t d = 0; d < job.dps; ++d) {
+      WhatIf::Worker& worker = workers[d * job.stages + stage];
+      std::vector<double> others;
+      for (size_t o = 0; o < job.dps; ++o)
+        if (o != d) others.push_back(workers[o * job.stages + stage].compute_s);
+      worker.ratio_in_stage = ratio(worker.compute_s, median_of(others));
+      size_t above = 0;
+      for (size_t s = 0; s < job.steps; ++s) {
+        others.clear();
+        for (size_t o = 0; o < job.dps; ++o)
+          if (o != d) others.push_back(compute[o][s]);
+        if (compute[d][s] > (1 + kUsualSpread) * median_of(others)) ++above;
+      }
+      worker.persistence = static_cast<double>(above) / static_cast<double>(job.steps);
+    }
+  }
 }
 
 void worker_scores(const Job& job, WhatIf& w) {
@@ -53,8 +148,10 @@ void worker_scores(const Job& job, WhatIf& w) {
       worker.score = std::min(w.by_dp_rank[d], w.by_stage[s]);
       worker.rank = job.rank[d * job.stages + s];
       if (worker.rank < 0) worker.rank = static_cast<int32_t>(d * job.stages + s);
+      compute_of(job, d, s, worker);
       w.workers.push_back(worker);
     }
+  compare_in_stage(job, w.workers);
   std::stable_sort(w.workers.begin(), w.workers.end(),
                    [](const auto& a, const auto& b) { return a.score > b.score; });
   const size_t taken = (3 * w.workers.size() + 99) / 100;  // 3 % of them, rounded up
@@ -62,6 +159,16 @@ void worker_scores(const Job& job, WhatIf& w) {
 }
 
 }  // namespace
+
+std::vector<double> measured_times(const Job& job) {
+  std::vector<double> times(job.steps);
+  for (size_t s = 0; s < job.steps; ++s) times[s] = job.end(0, s);
+  for (size_t i = 0; i < job.ops.size(); ++i)
+    for (size_t d = 0; d < job.dps; ++d)
+      for (size_t s = 0; s < job.steps; ++s)
+        times[s] = std::max(times[s], job.end(i, d * job.steps + s));
+  return times;
+}
 
 WhatIf replay_results(const Job& job, const Graph& graph, const std::vector<double>& own,
                       const Rules& rules) {

@@ -8,6 +8,9 @@
 
 namespace firstwait::whatif {
 
+// Measured step times: the latest end in each step.
+std::vector<double> measured_times(const Job& job);
+
 // `own` is what own_durations gives under the same rules.
 WhatIf replay_results(const Job& job, const Graph& graph, const std::vector<double>& own,
                       const Rules& rules = {});

@@ -7,6 +7,9 @@
 #include <optional>
 #include <set>
 
+#include "attribute/whatif/replay.h"
+#include "attribute/whatif/results.h"
+
 namespace firstwait::whatif {
 namespace {
 
@@ -42,45 +45,56 @@ Kind kind_of(OpType t) {
 }
 Phase phase_of(OpType t) { return kPhaseOfKind[kind_of(t)]; }
 
-Ns to_ns(double seconds) { return std::llround(seconds * 1e9); }
+// Records are within 1e9 s, but a replay may add many up.
+Ns to_ns(double seconds) {
+  const double ns = std::clamp(seconds, -9e9, 9e9) * 1e9;
+  return static_cast<Ns>(ns < 0 ? ns - 0.5 : ns + 0.5);
+}
 
 // Adds up what each kind gets of one worker's step.
 class Cover {
  public:
-  void clear(size_t operations) {
-    // The order of the boundaries hardly differs from step to step: it is kept.
-    if (order_.size() != 4 * operations) {
-      order_.resize(4 * operations);
+  // The same operations in the same order, step after step, hardly change the order of the
+  // boundaries: it is kept.
+  void clear(size_t boundaries) {
+    if (order_.size() != boundaries) {
+      order_.resize(boundaries);
       std::iota(order_.begin(), order_.end(), 0U);
+      marks_.resize(boundaries);
     }
-    marks_.clear();
+    used_ = 0;
     last_ = 0;
   }
-  // [start, middle) counts as `before`, [middle, end) as `kind`.
+  // Two boundaries.
+  void add(Ns start, Ns end, Kind kind) {
+    start = std::max<Ns>(start, 0);
+    end = std::max(start, end);
+    marks_[used_++] = {start, k_kinds, kind};
+    marks_[used_++] = {end, kind, k_kinds};
+    last_ = std::max(last_, end);
+  }
+  // Three boundaries: [start, middle) counts as `before`, [middle, end) as `kind`.
   void add(Ns start, Ns middle, Ns end, Kind before, Kind kind) {
     start = std::max<Ns>(start, 0);
-    middle = std::clamp(middle, start, std::max(start, end));
-    end = std::max(middle, end);
-    marks_.push_back({start, before, 1});
-    marks_.push_back({middle, before, -1});
-    marks_.push_back({middle, kind, 1});
-    marks_.push_back({end, kind, -1});
+    end = std::max(start, end);
+    middle = std::clamp(middle, start, end);
+    marks_[used_++] = {start, k_kinds, before};
+    marks_[used_++] = {middle, before, kind};
+    marks_[used_++] = {end, kind, k_kinds};
     last_ = std::max(last_, end);
   }
   std::array<Ns, k_kinds> sums() {
     sort();
     std::array<Ns, k_kinds> sums{};
-    std::array<int32_t, k_kinds> active{};
+    std::array<int32_t, k_kinds + 1> active{};
     uint32_t mask = 0;
     Ns at = 0;
     for (const uint32_t i : order_) {
       const Mark& m = marks_[i];
-      if (m.time > at) {
-        if (mask != 0) sums[static_cast<size_t>(__builtin_ctz(mask))] += m.time - at;
-        at = m.time;
-      }
-      active[m.kind] += m.change;
-      mask = active[m.kind] > 0 ? mask | (1U << m.kind) : mask & ~(1U << m.kind);
+      if (mask != 0) sums[static_cast<size_t>(__builtin_ctz(mask))] += m.time - at;
+      at = m.time;
+      if (m.ends != k_kinds && --active[m.ends] == 0) mask &= ~(1U << m.ends);
+      if (m.begins != k_kinds && active[m.begins]++ == 0) mask |= 1U << m.begins;
     }
     return sums;
   }
@@ -89,26 +103,27 @@ class Cover {
  private:
   struct Mark {
     Ns time;
-    Kind kind;
-    int8_t change;
+    Kind ends, begins;  // k_kinds: none
   };
+  // An operation's own boundaries stay in their order, so that none ends before it begins.
+  bool before(uint32_t a, uint32_t b) const {
+    return marks_[a].time != marks_[b].time ? marks_[a].time < marks_[b].time : a < b;
+  }
   void sort() {
-    const auto time = [&](uint32_t i) { return marks_[i].time; };
     size_t moves = 0;
     const size_t most = 16 * order_.size() + 64;
     for (size_t i = 1; i < order_.size() && moves <= most; ++i) {
       const uint32_t mark = order_[i];
       size_t to = i;
-      for (; to > 0 && time(order_[to - 1]) > time(mark); --to, ++moves)
-        order_[to] = order_[to - 1];
+      for (; to > 0 && before(mark, order_[to - 1]); --to, ++moves) order_[to] = order_[to - 1];
       order_[to] = mark;
     }
     if (moves > most)
-      std::sort(order_.begin(), order_.end(),
-                [&](uint32_t a, uint32_t b) { return time(a) < time(b); });
+      std::sort(order_.begin(), order_.end(), [&](uint32_t a, uint32_t b) { return before(a, b); });
   }
   std::vector<Mark> marks_;
   std::vector<uint32_t> order_;
+  size_t used_ = 0;
   Ns last_ = 0;
 };
 
@@ -149,17 +164,21 @@ Timeline worker_timeline(const Job& job, const std::vector<double>& own) {
   for (const size_t worker : workers) {
     const size_t dp = worker / job.stages;
     const auto& ops = ops_of[worker % job.stages];
+    size_t boundaries = 0;
+    for (const uint32_t op : ops) boundaries += kind_of(job.ops[op].type) >= k_collective ? 3 : 2;
     for (size_t s = 0; s < job.steps; ++s) {
-      cover.clear(ops.size());
+      cover.clear(boundaries);
       for (const uint32_t op : ops) {
         const size_t cell = dp * job.steps + s, at = op * job.cells() + cell;
         const Kind kind = kind_of(job.ops[op].type);
         const double end = job.end(op, cell);
-        const Kind before = kind == k_p2p          ? k_p2p_wait
-                            : kind == k_collective ? k_collective_wait
-                                                   : kind;
-        const Ns start = to_ns(job.start[at]), end_ns = to_ns(end);
-        cover.add(start, before == kind ? start : to_ns(end - own[at]), end_ns, before, kind);
+        const Ns start = to_ns(job.start[at]);
+        if (kind < k_collective) {
+          cover.add(start, to_ns(end), kind);
+        } else {
+          cover.add(start, to_ns(end - own[at]), to_ns(end),
+                    kind == k_p2p ? k_p2p_wait : k_collective_wait, kind);
+        }
       }
       append_row(out, ranks[worker], job.step[s], cover, true);
     }
@@ -195,14 +214,13 @@ Timeline raw_timeline(const Evidence& evidence) {
       if (kinds[t.optype[rows[end]]] != k_kinds) ++known;
       ++end;
     }
-    cover.clear(known);
+    cover.clear(2 * known);
     for (size_t i = first; i < end; ++i) {
       const uint32_t r = rows[i];
       const Kind kind = kinds[t.optype[r]];
       if (kind == k_kinds) continue;
       const double start = t.start[r];
-      cover.add(to_ns(start), to_ns(start), to_ns(start + static_cast<double>(t.duration[r])), kind,
-                kind);
+      cover.add(to_ns(start), to_ns(start + static_cast<double>(t.duration[r])), kind);
     }
     if (known > 0)
       append_row(out, static_cast<int32_t>(rank_of(rows[first])), t.step[rows[first]], cover,
@@ -219,29 +237,13 @@ struct Place {
   size_t dp;
 };
 
-// Replays one step and goes back from its last end. Launch delays are not in the replay: with them,
+// Goes back from the last end of a replayed step. Launch delays are not in the replay: with them,
 // the measured path would jump to whichever transfer happened to be launched late.
 class Walk {
  public:
-  Walk(const Job& job, const Graph& graph, const std::vector<double>& own, size_t step)
-      : job_(job), graph_(graph), end_(job.ops.size() * job.dps), begin_(end_.size()) {
-    std::vector<double> ready(job.dps);
-    for (const Group& g : graph.groups) {
-      std::fill(ready.begin(), ready.end(), g.free_member || g.deps == 0 ? 0 : -HUGE_VAL);
-      for (uint32_t i = 0; i < g.deps; ++i)
-        for (size_t d = 0; d < job.dps; ++d)
-          ready[d] = std::max(ready[d], end({graph.dep[g.first_dep + i], d}));
-      if (g.over_dp)
-        std::fill(ready.begin(), ready.end(), *std::max_element(ready.begin(), ready.end()));
-      for (uint32_t m = 0; m < g.members; ++m) {
-        const uint32_t op = graph.member[g.first_member + m];
-        for (size_t d = 0; d < job.dps; ++d) {
-          begin_[op * job.dps + d] = ready[d];
-          end_[op * job.dps + d] = ready[d] + own[op * job.cells() + d * job.steps + step];
-        }
-      }
-    }
-  }
+  Walk(const Job& job, const Graph& graph, const std::vector<double>& own,
+       const Replayer::Ends& ends, size_t step)
+      : job_(job), graph_(graph), own_(own), ends_(ends), step_(step) {}
 
   // Returns the replayed step time; fills `phases`, which sum to it, and the compute on the path
   // per worker.
@@ -254,7 +256,7 @@ class Walk {
     Ns cursor = time;
     for (;;) {
       const Op& op = job_.ops[at.op];
-      const double begin = begin_[at.op * job_.dps + at.dp];
+      const double begin = end(at) - own_[at.op * job_.cells() + at.dp * job_.steps + step_];
       const Ns from = std::clamp<Ns>(to_ns(begin), 0, cursor);
       phases[index(phase_of(op.type))] += cursor - from;
       if (whatif::is_compute(op.type))
@@ -269,7 +271,9 @@ class Walk {
   }
 
  private:
-  double end(Place p) const { return end_[p.op * job_.dps + p.dp]; }
+  double end(Place p) const {
+    return ends_.end[(p.op * job_.dps + p.dp) * ends_.width + (step_ - ends_.first)];
+  }
   std::optional<Place> what_it_waited_for(Place at) const {
     const Group& g = graph_.groups[graph_.group_of[at.op]];
     std::optional<Place> last;
@@ -284,7 +288,9 @@ class Walk {
   }
   const Job& job_;
   const Graph& graph_;
-  std::vector<double> end_, begin_;  // [op][dp rank]
+  const std::vector<double>& own_;
+  const Replayer::Ends& ends_;
+  size_t step_;
 };
 
 // Makes the phases of the replayed path sum to the measured time: what the replay misses is
@@ -301,15 +307,13 @@ void fit(std::array<Ns, kPhases>& phases, Ns replayed, Ns measured) {
 JobSteps critical_path(const Job& job, const Graph& graph, const std::vector<double>& own) {
   JobSteps out;
   const auto ranks = worker_ranks(job.rank);
+  const auto measured = measured_times(job);
   std::vector<Ns> compute(ranks.size());
-  for (size_t s = 0; s < job.steps; ++s) {
+  const auto step = [&](const Replayer::Ends& ends, size_t s) {
     std::array<Ns, kPhases> phases{};
     std::fill(compute.begin(), compute.end(), 0);
-    double last = 0;
-    for (size_t i = 0; i < job.ops.size(); ++i)
-      for (size_t d = 0; d < job.dps; ++d) last = std::max(last, job.end(i, d * job.steps + s));
-    const Ns time = to_ns(last);
-    fit(phases, Walk(job, graph, own, s).run(phases, compute), time);
+    const Ns time = std::max<Ns>(0, to_ns(measured[s]));
+    fit(phases, Walk(job, graph, own, ends, s).run(phases, compute), time);
     out.step.push_back(job.step[s]);
     out.start.push_back(kNoTime);
     out.time.push_back(time);
@@ -319,7 +323,13 @@ JobSteps critical_path(const Job& job, const Graph& graph, const std::vector<dou
                                           : -1);
     out.segment.push_back(SegmentKind::steady);
     out.outlier.push_back(0);
-  }
+  };
+  const std::array<double, kOpTypes> unused{};
+  Replayer(job, graph, own, unused)
+      .run([](const Op&, size_t) { return true; },
+           [&](const Replayer::Ends& ends) {
+             for (size_t s = ends.first; s < ends.first + ends.width; ++s) step(ends, s);
+           });
   return out;
 }
 

@@ -7,7 +7,6 @@
 
 #include "base/stats.h"
 #include "explain/late_groups.h"
-#include "explain/op_cells.h"
 #include "explain/placing.h"
 
 namespace firstwait {

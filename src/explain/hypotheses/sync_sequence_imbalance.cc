@@ -3,8 +3,8 @@
 // and noise within one to 0.92.
 #include <fmt/core.h>
 
-#include "explain/op_cells.h"
 #include "explain/placing.h"
+#include "explain/replay_view.h"
 
 namespace firstwait {
 namespace {
@@ -18,7 +18,7 @@ constexpr Threshold kCorrelation{
 constexpr Threshold kVariation{
     "forward variation", 0.1, "ratio",
     "three times the 3 % that its published traces without this cause show within a worker"};
-constexpr size_t kFewest =
+constexpr int64_t kFewest =
     20;  // microbatches for a correlation: its standard error at 0.9 is then 0.04
 constexpr Threshold kThresholds[] = {kStraggling, kCorrelation, kVariation};
 
@@ -34,14 +34,14 @@ Verdict test(const View& view) {
         fact("straggler-free slowdown", "what_if.slowdown", "", r->slowdown, "ratio", false));
     return std::move(w).verdict("", {});
   }
-  const OpCells cells = op_cells(view.evidence);
   std::vector<double> correlations, variations;
   size_t both = 0;
-  for (const auto& worker : cells.workers) {
-    if (worker.pairs < kFewest || !(worker.forward_cov >= 0)) continue;
+  for (const auto& worker : r->workers) {
+    if (worker.microbatches < kFewest || !(worker.forward_variation >= 0)) continue;
     correlations.push_back(worker.correlation);
-    variations.push_back(worker.forward_cov);
-    if (worker.correlation >= kCorrelation.value && worker.forward_cov >= kVariation.value) ++both;
+    variations.push_back(worker.forward_variation);
+    if (worker.correlation >= kCorrelation.value && worker.forward_variation >= kVariation.value)
+      ++both;
   }
   if (variations.empty()) return untested({kNeeds[0]});
   const double share = static_cast<double>(both) / static_cast<double>(variations.size());

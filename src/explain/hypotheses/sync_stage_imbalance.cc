@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
-#include "explain/op_cells.h"
 #include "explain/placing.h"
+#include "explain/replay_view.h"
 
 namespace firstwait {
 namespace {
@@ -18,18 +18,16 @@ constexpr Threshold kThresholds[] = {kStraggling, kMostOfIt, kReplayError, kPeer
 
 // The fastest worker of a stage over the median of the other stages: above 1 when all of the stage
 // are slower.
-double stage_ratio(const OpCells& cells, size_t stage) {
+double stage_ratio(const WhatIf& r, int32_t stage) {
   double fastest = kNaN;
   std::vector<double> others;
-  for (size_t d = 0; d < cells.dps; ++d)
-    for (size_t s = 0; s < cells.stages; ++s) {
-      const double compute = cells.at(d, s).compute_s;
-      if (s != stage) {
-        others.push_back(compute);
-      } else if (!(fastest <= compute)) {
-        fastest = compute;
-      }
+  for (const auto& w : r.workers) {
+    if (w.stage != stage) {
+      others.push_back(w.compute_s);
+    } else if (!(fastest <= w.compute_s)) {
+      fastest = w.compute_s;
     }
+  }
   const double usual = median_of(std::move(others));
   return usual > 0 ? fastest / usual : kNaN;
 }
@@ -58,8 +56,7 @@ Verdict test(const View& view) {
   const std::string entity = fmt::format("stage/{}", stage);
   const double addback = (*largest - 1) / (r->slowdown - 1);
   const double removal = last ? r->stage_share_removal : kNaN;
-  const OpCells cells = op_cells(view.evidence);
-  const double ratio = stage < cells.stages ? stage_ratio(cells, stage) : kNaN;
+  const double ratio = stage_ratio(*r, static_cast<int32_t>(stage));
   const EvidenceRow share = fact("slowdown with only this stage's own durations",
                                  "what_if.by_stage", entity, *largest, "ratio", true);
   if (addback < kMostOfIt.value || removal < kMostOfIt.value) {
@@ -86,13 +83,15 @@ Verdict test(const View& view) {
     w.hints(kPositive, fact("its fastest worker against the other stages", "op.compute", entity,
                             ratio, "ratio", true));
   w.where(entity);
-  for (size_t d = 0; d < cells.dps && d < 8; ++d)
-    if (stage < cells.stages && cells.at(d, stage).rank >= 0)
-      w.where(fmt::format("rank/{}", cells.at(d, stage).rank));
+  std::vector<int32_t> ranks;
+  for (const auto& worker : r->workers)
+    if (worker.stage == static_cast<int32_t>(stage)) ranks.push_back(worker.rank);
+  std::sort(ranks.begin(), ranks.end());
+  for (size_t i = 0; i < ranks.size() && i < 8; ++i) w.where(fmt::format("rank/{}", ranks[i]));
   w.link("The other stages wait for one stage", entity, times(*largest));
   Verdict v = std::move(w).verdict(
       fmt::format("stage {} computes {} as long as the others on all {} data-parallel ranks", stage,
-                  times(ratio), cells.dps),
+                  times(ratio), r->by_dp_rank.size()),
       {});
   set_replay_effect(v, *r, removal == removal ? removal : addback, addback);
   return v;

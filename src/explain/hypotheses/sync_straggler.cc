@@ -8,8 +8,8 @@
 #include <set>
 
 #include "explain/late_groups.h"
-#include "explain/op_cells.h"
 #include "explain/placing.h"
+#include "explain/replay_view.h"
 
 namespace firstwait {
 namespace {
@@ -59,16 +59,12 @@ Verdict from_replay(const View& view, const WhatIf& r) {
         fact("lost time given back", "what_if.worker_share_removal", "", removal, "ratio", false));
     return std::move(w).verdict("", {});
   }
-  const OpCells cells = op_cells(view.evidence);
   bool compared = false;
   std::string because;
   for (const auto& top : r.top) {
     if (top.score < kStraggling.value) continue;
-    const auto dp = static_cast<size_t>(top.dp_rank), stage = static_cast<size_t>(top.stage);
     const std::string entity = worker_entity(top.dp_rank, top.stage);
-    const double ratio =
-        dp < cells.dps && stage < cells.stages ? cells.ratio_in_stage(dp, stage) : kNaN;
-    const double persistence = ratio > 1 ? cells.persistence(dp, stage, kPeerSpread.value) : 0;
+    const double ratio = top.ratio_in_stage, persistence = top.persistence;
     if (ratio < 1 + kPeerSpread.value) {
       w.contradicts(
           kPositive, fmt::format("{} computes as fast as the other workers of its stage", entity),

@@ -110,7 +110,8 @@ void fill_own_times(ViewBuilder& b, int32_t ranks, int32_t steps, Late late) {
 
 TEST(SyncStraggler, RanksOfOneHostThatAreLateTogetherAreOneFault) {
   ViewBuilder b(false);
-  fill_own_times(b, 12, 100, [](int32_t r, int32_t s) { return r >= 4 && r < 8 && s >= 40 ? 2.5 : 1.0; });
+  fill_own_times(b, 12, 100,
+                 [](int32_t r, int32_t s) { return r >= 4 && r < 8 && s >= 40 ? 2.5 : 1.0; });
   for (int r = 0; r < 12; ++r) b.rank(r, r < 4 ? "node00" : r < 8 ? "node01" : "node02");
   for (int r = 4; r < 8; ++r) {
     b.attribution().straggles.push_back(episode(r, 40, 99));

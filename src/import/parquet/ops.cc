@@ -63,6 +63,16 @@ class OpsReader {
   explicit OpsReader(const Table& table)
       : table_(table), out_(table.context().out), names_(out_.names) {}
 
+  void reserve(size_t rows) {
+    OpTable& ops = out_.ops;
+    const size_t all = ops.size() + rows;
+    for (auto* column : {&ops.dp_rank, &ops.stage, &ops.rank, &ops.step, &ops.seq, &ops.model_chunk,
+                         &ops.global_model_chunk, &ops.microbatch})
+      column->reserve(all);
+    ops.optype.reserve(all);
+    ops.start.reserve(all);
+    ops.duration.reserve(all);
+  }
   void chunk(const DuckChunk& c) {
     pick_good_rows(c);
     OpTable& ops = out_.ops;
@@ -157,6 +167,7 @@ void read_ops(const Table& table) {
   table.name_unknown(wanted());
   if (!table.check(wanted())) return;
   OpsReader reader(table);
+  reader.reserve(table.rows());
   table.read(wanted(), [&](const DuckChunk& c) { reader.chunk(c); });
   if (reader.bad() > 0) table.context().count(kHealth[bad_rows], reader.bad());
 }

@@ -208,6 +208,16 @@ void Table::read(const std::vector<Wanted>& wanted,
   if (!status) context_->count(kHealth[unreadable], 1, status.error().what);
 }
 
+size_t Table::rows() const {
+  int64_t rows = 0;
+  const auto status = duck_->query("SELECT count(*) FROM " + from_, [&](const DuckChunk& c) {
+    rows = c.values<int64_t>(0)[0];
+    return true;
+  });
+  if (!status || rows < 0) return 0;
+  return static_cast<size_t>(std::min<uint64_t>(static_cast<uint64_t>(rows), most_rows_));
+}
+
 TimeColumn Table::time(const DuckChunk& chunk, const std::vector<Wanted>& wanted,
                        size_t column) const {
   const TimeForm time_form = form(wanted[column]);

@@ -108,6 +108,8 @@ class Table {
   // make plausible.
   void read(const std::vector<Wanted>& wanted,
             const std::function<void(const DuckChunk&)>& chunk) const;
+  // How many rows the file says it has, at most as many as read() would deliver.
+  size_t rows() const;
   TimeColumn time(const DuckChunk& chunk, const std::vector<Wanted>& wanted, size_t column) const;
 
  private:
