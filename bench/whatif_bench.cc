@@ -20,7 +20,7 @@
 #include "attribute/what_if.h"
 #include "attribute/whatif/graph.h"
 #include "attribute/whatif/job.h"
-#include "attribute/whatif/made_up.h"
+#include "attribute/testing/made_up.h"
 #include "attribute/whatif/replay.h"
 #include "attribute/whatif/results.h"
 #include "import/duckdb.h"

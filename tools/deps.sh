@@ -1,12 +1,12 @@
 #!/bin/sh
 # Installs what building, testing and the demo need and is missing: Debian packages, and DuckDB's library from npm.
-# Usage: tools/deps.sh [build|test]. Needs root or sudo only when a package is missing.
+# Usage: tools/deps.sh [build|test|bench]. Needs root or sudo only when a package is missing.
 set -eu
 cd "$(dirname "$0")/.."
 what=${1:-build}
 packages="g++ cmake ninja-build pkg-config libfmt-dev libsimdjson-dev libisal-dev libzstd-dev libcli11-dev
   libyaml-cpp-dev libpugixml-dev libpcre2-dev libboost-dev libeigen3-dev npm ca-certificates"
-[ "$what" = test ] && packages="$packages libgtest-dev libgmock-dev libbenchmark-dev clang-16 libclang-rt-16-dev
+[ "$what" != build ] && packages="$packages libgtest-dev libgmock-dev libbenchmark-dev clang-16 libclang-rt-16-dev
   clang-tidy-16 clang-format-16 python3 ccache mold"
 missing=""
 for p in $packages; do

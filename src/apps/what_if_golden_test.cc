@@ -7,7 +7,7 @@
 #include "attribute/what_if.h"
 #include "attribute/whatif/replay.h"
 #include "attribute/whatif/results.h"
-#include "base/test_data.h"
+#include "base/testing/test_data.h"
 #include "import/import.h"
 
 namespace firstwait {

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "align/align.h"
-#include "attribute/test_series.h"
+#include "attribute/testing/test_series.h"
 
 namespace firstwait {
 namespace {

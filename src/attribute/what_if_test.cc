@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "attribute/whatif/made_up.h"
+#include "attribute/testing/made_up.h"
 
 namespace firstwait {
 namespace {

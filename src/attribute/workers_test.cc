@@ -5,7 +5,7 @@
 #include "align/align.h"
 #include "attribute/attribute.h"
 #include "attribute/grouping.h"
-#include "attribute/test_series.h"
+#include "attribute/testing/test_series.h"
 
 namespace firstwait {
 namespace {

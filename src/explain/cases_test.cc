@@ -6,7 +6,8 @@
 #include <fstream>
 #include <sstream>
 
-#include "explain/case_file.h"
+#include "base/testing/test_data.h"
+#include "explain/testing/case_file.h"
 #include "explain/ranking.h"
 
 namespace firstwait {
@@ -15,7 +16,7 @@ namespace {
 std::vector<DiagnosisCase> all_cases() {
   std::vector<DiagnosisCase> out;
   std::vector<std::filesystem::path> files;
-  for (const auto& entry : std::filesystem::directory_iterator(FIRSTWAIT_SOURCE_DIR "/tests/cases"))
+  for (const auto& entry : std::filesystem::directory_iterator(source_dir() + "/tests/cases"))
     if (entry.path().extension() == ".case") files.push_back(entry.path());
   std::sort(files.begin(), files.end());
   for (const auto& path : files) {

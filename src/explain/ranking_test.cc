@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "explain/view_builder.h"
+#include "explain/testing/view_builder.h"
 
 namespace firstwait {
 namespace {

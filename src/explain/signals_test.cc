@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "explain/view_builder.h"
+#include "explain/testing/view_builder.h"
 
 namespace firstwait {
 namespace {

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <set>
 
-#include "attribute/whatif/made_up.h"
+#include "attribute/testing/made_up.h"
 
 namespace firstwait::whatif {
 namespace {

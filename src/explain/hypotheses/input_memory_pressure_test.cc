@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "explain/view_builder.h"
+#include "explain/testing/view_builder.h"
 
 namespace firstwait {
 extern const Hypothesis hypothesis_input_memory_pressure;

@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "explain/placing.h"
-#include "explain/view_builder.h"
+#include "explain/testing/view_builder.h"
 
 namespace firstwait {
 extern const Hypothesis hypothesis_network_topology_mismatch;

@@ -1,7 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "explain/view_builder.h"
+#include "explain/testing/view_builder.h"
 
 namespace firstwait {
 extern const Hypothesis hypothesis_sync_missing_rank;

@@ -3,7 +3,7 @@
 
 #include <functional>
 
-#include "explain/view_builder.h"
+#include "explain/testing/view_builder.h"
 
 namespace firstwait {
 extern const Hypothesis hypothesis_sync_rotating_straggler;

@@ -1,8 +1,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "explain/op_view.h"
-#include "explain/view_builder.h"
+#include "explain/testing/op_view.h"
+#include "explain/testing/view_builder.h"
 
 namespace firstwait {
 extern const Hypothesis hypothesis_sync_straggler;

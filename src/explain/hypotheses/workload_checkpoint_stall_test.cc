@@ -1,16 +1,13 @@
 #include <gtest/gtest.h>
 
-#include "explain/case_file.h"
+#include "explain/testing/case_file.h"
 
 namespace firstwait {
 extern const Hypothesis hypothesis_workload_checkpoint_stall;
 namespace {
 
-// One case in the words of tests/cases.
 Verdict test(const std::string& text) {
-  const auto cases = read_cases("case\n" + text, "");
-  EXPECT_TRUE(cases.at(0).errors.empty());
-  return hypothesis_workload_checkpoint_stall.test(cases.at(0).evidence->view());
+  return test_case(hypothesis_workload_checkpoint_stall, text);
 }
 
 TEST(WorkloadCheckpointStall, SlowStepsAreThoseWithASave) {

@@ -1,17 +1,12 @@
 #include <gtest/gtest.h>
 
-#include "explain/case_file.h"
+#include "explain/testing/case_file.h"
 
 namespace firstwait {
 extern const Hypothesis hypothesis_workload_logging_stall;
 namespace {
 
-// One case in the words of tests/cases.
-Verdict test(const std::string& text) {
-  const auto cases = read_cases("case\n" + text, "");
-  EXPECT_TRUE(cases.at(0).errors.empty());
-  return hypothesis_workload_logging_stall.test(cases.at(0).evidence->view());
-}
+Verdict test(const std::string& text) { return test_case(hypothesis_workload_logging_stall, text); }
 
 TEST(WorkloadLoggingStall, LoggingGrew) {
   const auto v = test(

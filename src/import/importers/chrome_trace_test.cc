@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <random>
 
-#include "base/test_data.h"
+#include "base/testing/test_data.h"
 #include "import/byte_source.h"
 #include "import/import_testing.h"
 

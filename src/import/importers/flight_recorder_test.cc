@@ -1,6 +1,6 @@
 #include <filesystem>
 
-#include "base/test_data.h"
+#include "base/testing/test_data.h"
 #include "import/import_testing.h"
 
 namespace firstwait {

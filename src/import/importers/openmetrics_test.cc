@@ -1,4 +1,4 @@
-#include "base/test_data.h"
+#include "base/testing/test_data.h"
 #include "import/import_testing.h"
 
 namespace firstwait {

@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "base/test_data.h"
+#include "base/testing/test_data.h"
 #include "import/duckdb.h"
 #include "import/import.h"
 

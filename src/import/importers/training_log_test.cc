@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "base/test_data.h"
+#include "base/testing/test_data.h"
 #include "import/import.h"
 #include "import/logs/test_feed.h"
 

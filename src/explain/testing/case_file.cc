@@ -1,60 +1,34 @@
-// For tests only: reads tests/cases/*.case, each a list of cases in plain text:
-//   case <title>
-//   pattern chronic | step | none | periodic <steps> <ratio> | intermittent
-//   rank <n> <host>                              one rank; `rank 0-7 node07` several
-//   phase <name> <now>  |  phase <name> <before> -> <now>          seconds per step
-//   steps <count> <seconds> [every <n> x<ratio>] [at <i>,<i>.. x<ratio>] [epoch <n>]     the job's
-//   step times gauge|counter <metric>{k=v,..} <entity> <now>  |  <before> -> <now> setting <entity>
-//   <key> = <value>             setting@onset: a later row, at the onset event <kind> <entity>
-//   <seconds after the onset> [k=v ..] trace <field>=<value> ..                     facts of a
-//   profiler trace, one rank loader <workers> <work s/step> <reading share> [queued <n>] productive
-//   <ratio>   straggler <rank> <ratio>   what_if <step> <ideal> expect <cause> [<least llr>] allow
-//   <cause>    refute <cause>
-// A cause that is supported and neither expected nor allowed fails; the first expected must be the
-// most likely.
-#pragma once
-#include <memory>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <vector>
+#include "explain/testing/case_file.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
 
 #include "base/text.h"
-#include "explain/view_builder.h"
 
 namespace firstwait {
 
-struct CaseExpectation {
-  std::string cause;
-  double least = 0;
-};
+DiagnosisCase::DiagnosisCase() = default;
+DiagnosisCase::~DiagnosisCase() = default;
+DiagnosisCase::DiagnosisCase(DiagnosisCase&&) noexcept = default;
 
-struct DiagnosisCase {
-  std::string file, title;
-  int line = 0;
-  std::unique_ptr<ViewBuilder> evidence;
-  std::vector<CaseExpectation> expected;
-  std::vector<std::string> allowed, refuted;
-  std::vector<std::string> errors;  // lines that could not be read
-};
-
-namespace case_file {
+namespace {
 
 using Words = std::vector<std::string>;
 
-inline Words words_of(std::string_view line) {
+Words words_of(std::string_view line) {
   Words out;
   for (const auto w : split(line, ' '))
     if (!w.empty()) out.emplace_back(w);
   return out;
 }
 
-inline double number(const Words& w, size_t i) {
+double number(const Words& w, size_t i) {
   return i < w.size() ? parse_double(w[i]).value_or(kNaN) : kNaN;
 }
 
 // "<now>" or "<before> -> <now>" from word i on.
-inline bool values(const Words& w, size_t i, double* before, double* now) {
+bool values(const Words& w, size_t i, double* before, double* now) {
   const bool both = i + 2 < w.size() && w[i + 1] == "->";
   *now = number(w, both ? i + 2 : i);
   *before = both ? number(w, i) : *now;
@@ -63,7 +37,7 @@ inline bool values(const Words& w, size_t i, double* before, double* now) {
 
 using Labels = std::vector<std::pair<std::string, std::string>>;
 
-inline Labels labels_of(std::string_view text) {
+Labels labels_of(std::string_view text) {
   Labels out;
   for (const auto pair : split(text, ',')) {
     const auto eq = pair.find('=');
@@ -73,7 +47,7 @@ inline Labels labels_of(std::string_view text) {
   return out;
 }
 
-inline bool add_series(ViewBuilder& b, const Words& w) {
+bool add_series(ViewBuilder& b, const Words& w) {
   double before, now;
   if (w.size() < 4 || !values(w, 3, &before, &now)) return false;
   std::string metric = w[1];
@@ -89,7 +63,7 @@ inline bool add_series(ViewBuilder& b, const Words& w) {
   return true;
 }
 
-inline bool add_steps(ViewBuilder& b, const Words& w) {
+bool add_steps(ViewBuilder& b, const Words& w) {
   const double count = number(w, 1), base = number(w, 2);
   if (!(count > 0 && base > 0)) return false;
   int every = 0, epoch = 0;
@@ -127,7 +101,7 @@ inline bool add_steps(ViewBuilder& b, const Words& w) {
   return true;
 }
 
-inline bool add_trace(ViewBuilder& b, const Words& w) {
+bool add_trace(ViewBuilder& b, const Words& w) {
   auto& traces = b.attribution().traces;
   if (traces.empty()) traces.emplace_back();
   TraceFacts& f = traces.back();
@@ -166,7 +140,7 @@ inline bool add_trace(ViewBuilder& b, const Words& w) {
   return true;
 }
 
-inline bool add_loader(ViewBuilder& b, const Words& w) {
+bool add_loader(ViewBuilder& b, const Words& w) {
   const double workers = number(w, 1), work = number(w, 2), reading = number(w, 3);
   if (!(workers >= 0 && work >= 0 && reading >= 0)) return false;
   double step = 0;
@@ -182,7 +156,7 @@ inline bool add_loader(ViewBuilder& b, const Words& w) {
   return true;
 }
 
-inline bool set_pattern(ViewBuilder& b, const Words& w) {
+bool set_pattern(ViewBuilder& b, const Words& w) {
   auto& p = b.attribution().pattern;
   if (w.size() < 2) return false;
   if (w[1] == "none")
@@ -199,7 +173,7 @@ inline bool set_pattern(ViewBuilder& b, const Words& w) {
   return true;
 }
 
-inline bool add_ranks(ViewBuilder& b, const Words& w) {
+bool add_ranks(ViewBuilder& b, const Words& w) {
   if (w.size() < 3) return false;
   const auto dash = w[1].find('-');
   const auto first = parse_int(std::string_view(w[1]).substr(0, dash));
@@ -210,7 +184,7 @@ inline bool add_ranks(ViewBuilder& b, const Words& w) {
   return true;
 }
 
-inline bool add_setting(ViewBuilder& b, const Words& w, std::string_view line) {
+bool add_setting(ViewBuilder& b, const Words& w, std::string_view line) {
   const auto eq = line.find(" = ");
   if (w.size() < 4 || eq == std::string_view::npos) return false;
   b.setting(w[1], w[2], std::string(trim(line.substr(eq + 3))));
@@ -218,7 +192,7 @@ inline bool add_setting(ViewBuilder& b, const Words& w, std::string_view line) {
   return true;
 }
 
-inline bool add_line(DiagnosisCase& c, const Words& w, std::string_view line) {
+bool add_line(DiagnosisCase& c, const Words& w, std::string_view line) {
   auto& b = *c.evidence;
   const auto& verb = w[0];
   if (verb == "pattern") return set_pattern(b, w);
@@ -259,17 +233,16 @@ inline bool add_line(DiagnosisCase& c, const Words& w, std::string_view line) {
   return true;
 }
 
-}  // namespace case_file
+}  // namespace
 
-// All cases of one file's text. `pattern` must come first in a case when it is not a step change.
-inline std::vector<DiagnosisCase> read_cases(std::string_view text, const std::string& file) {
+std::vector<DiagnosisCase> read_cases(std::string_view text, const std::string& file) {
   std::vector<DiagnosisCase> out;
   int number = 0;
   for (auto line : split(text, '\n')) {
     ++number;
     line = trim(line);
     if (line.empty() || line.front() == '#') continue;
-    const auto w = case_file::words_of(line);
+    const auto w = words_of(line);
     if (w[0] == "case") {
       DiagnosisCase c;
       c.file = file;
@@ -282,10 +255,16 @@ inline std::vector<DiagnosisCase> read_cases(std::string_view text, const std::s
     auto& c = out.back();
     if (c.evidence == nullptr)
       c.evidence = std::make_unique<ViewBuilder>(w[0] != "pattern" || w[1] == "step");
-    if (!case_file::add_line(c, w, line))
+    if (!add_line(c, w, line))
       c.errors.push_back(std::to_string(number) + ": " + std::string(line));
   }
   return out;
+}
+
+Verdict test_case(const Hypothesis& hypothesis, const std::string& text) {
+  const auto cases = read_cases("case\n" + text, "");
+  EXPECT_TRUE(cases.at(0).errors.empty());
+  return hypothesis.test(cases.at(0).evidence->view());
 }
 
 }  // namespace firstwait

@@ -1,7 +1,6 @@
 // For tests only: a view of a made-up pipeline-parallel job.
 #pragma once
-#include "attribute/what_if.h"
-#include "attribute/whatif/made_up.h"
+#include "attribute/testing/made_up.h"
 #include "explain/hypothesis.h"
 
 namespace firstwait {
@@ -10,12 +9,8 @@ struct OpView {
   Evidence evidence;
   Attribution attribution;
 
-  OpView(int32_t dps, int32_t stages, const whatif::Cost& cost)
-      : evidence(whatif::made_up_job(dps, stages, 6, 8, cost)) {
-    attribution.level = EvidenceLevel::ops;
-    attribution.what_if = replay_ops(evidence);
-    attribution.current_s = attribution.what_if->base_s;
-  }
+  OpView(int32_t dps, int32_t stages, const whatif::Cost& cost);
+  ~OpView();
   View view() const { return {evidence, attribution}; }
 };
 
