@@ -17,10 +17,10 @@
 #include <string>
 #include <vector>
 
+#include "attribute/testing/made_up.h"
 #include "attribute/what_if.h"
 #include "attribute/whatif/graph.h"
 #include "attribute/whatif/job.h"
-#include "attribute/testing/made_up.h"
 #include "attribute/whatif/replay.h"
 #include "attribute/whatif/results.h"
 #include "import/duckdb.h"

@@ -46,8 +46,8 @@ uint64_t read_stream(std::string_view data, uint32_t seed, bool whole, bool& dam
     data.remove_prefix(n);
   }
   reader->finish(true);
-  // Known limit: behind damage, where a reader finds its footing again may depend on the split. Then only
-  // crashes, hangs and memory are judged.
+  // Known limit: behind damage, where a reader finds its footing again may depend on the split.
+  // Then only crashes, hangs and memory are judged.
   for (const auto& entry : out.health.entries())
     if (entry.counter->severity != Severity::info) damaged = true;
   return rows(out);
@@ -67,7 +67,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
     return 0;
   }
   bool damaged = false;
-  const uint64_t whole = read_stream(data, seed, true, damaged), split = read_stream(data, seed, false, damaged);
+  const uint64_t whole = read_stream(data, seed, true, damaged),
+                 split = read_stream(data, seed, false, damaged);
   if (whole != split && !damaged) {
     std::fprintf(stderr, "%llu rows at once, %llu when split\n",
                  static_cast<unsigned long long>(whole), static_cast<unsigned long long>(split));

@@ -1,5 +1,6 @@
-// align: puts the evidence on one timeline. Selects the job and the time window, sorts rows and series, drops exact
-// duplicates (counted), and estimates each rank's clock offset from the ends of device-side all-reduces.
+// align: puts the evidence on one timeline. Selects the job and the time window, sorts rows and
+// series, drops exact duplicates (counted), and estimates each rank's clock offset from the ends of
+// device-side all-reduces.
 #pragma once
 #include <optional>
 #include <string>
@@ -9,7 +10,7 @@
 namespace firstwait {
 
 struct AlignOptions {
-  std::string job;                  // empty: the job with the most rows
+  std::string job;  // empty: the job with the most rows
   Ns since = kNoTime, until = kNoTime;
 };
 

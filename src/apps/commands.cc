@@ -24,7 +24,8 @@ TextOptions text_options(const OutputOptions& output, std::string command, std::
   TextOptions t;
   const char* no_colour = std::getenv("NO_COLOR");
   const char* term = std::getenv("TERM");
-  t.colour = output.out.empty() && ::isatty(STDOUT_FILENO) != 0 && (no_colour == nullptr || *no_colour == 0) &&
+  t.colour = output.out.empty() && ::isatty(STDOUT_FILENO) != 0 &&
+             (no_colour == nullptr || *no_colour == 0) &&
              (term == nullptr || std::strcmp(term, "dumb") != 0);
   for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
     const char* value = std::getenv(name);
@@ -47,8 +48,11 @@ Result<Assumptions> key_values(const std::vector<std::string>& pairs) {
   Assumptions out;
   for (const auto& pair : pairs) {
     const size_t at = pair.find('=');
-    const auto value = at == std::string::npos ? std::nullopt : parse_double(std::string_view(pair).substr(at + 1));
-    if (!value || at == 0) return Error{"not key=number", pair, "for example --set loader.num_workers=12"};
+    const auto value = at == std::string::npos
+                           ? std::nullopt
+                           : parse_double(std::string_view(pair).substr(at + 1));
+    if (!value || at == 0)
+      return Error{"not key=number", pair, "for example --set loader.num_workers=12"};
     out[pair.substr(0, at)] = *value;
   }
   return out;
@@ -67,13 +71,16 @@ int fail(const Error& error) {
 int deliver(const std::string& text, const OutputOptions& options) {
   if (options.out.empty()) {
     std::fwrite(text.data(), 1, text.size(), stdout);
-    if (std::fflush(stdout) != 0 && errno != EPIPE) return fail({std::strerror(errno), "standard output", ""});
+    if (std::fflush(stdout) != 0 && errno != EPIPE)
+      return fail({std::strerror(errno), "standard output", ""});
     return kAnalysed;
   }
   std::FILE* file = std::fopen(options.out.c_str(), "wb");
-  if (file == nullptr) return fail({std::strerror(errno), options.out, "name a file that can be written"});
+  if (file == nullptr)
+    return fail({std::strerror(errno), options.out, "name a file that can be written"});
   const bool written = std::fwrite(text.data(), 1, text.size(), file) == text.size();
-  if (std::fclose(file) != 0 || !written) return fail({std::strerror(errno), options.out, "free some space"});
+  if (std::fclose(file) != 0 || !written)
+    return fail({std::strerror(errno), options.out, "free some space"});
   return kAnalysed;
 }
 
@@ -88,12 +95,14 @@ int diagnose(const DiagnoseOptions& options) {
     text = html_report(report);
   } else {
     const std::string inputs = joined(options.inputs);
-    text = text_report(report, text_options(options.output, "firstwait diagnose " + inputs, inputs));
+    text =
+        text_report(report, text_options(options.output, "firstwait diagnose " + inputs, inputs));
   }
   const int rc = deliver(text, options.output);
   if (rc != kAnalysed) return rc;
   for (const auto& f : report.findings)
-    if (f.cause != "healthy.compute_bound" && f.confidence >= options.fail_on) return kFindingReached;
+    if (f.cause != "healthy.compute_bound" && f.confidence >= options.fail_on)
+      return kFindingReached;
   return kAnalysed;
 }
 
@@ -106,16 +115,18 @@ int compare_runs(const CompareOptions& options) {
                                {options.after, *after->evidence, after->report});
   if (options.output.format == "json") return deliver(json_compare(c), options.output);
   if (options.output.format == "html") return deliver(html_compare(c), options.output);
-  return deliver(text_compare(c, text_options(options.output,
-                                              "firstwait compare " + options.before + " " + options.after,
-                                              options.before + " " + options.after)),
-                 options.output);
+  return deliver(
+      text_compare(c, text_options(options.output,
+                                   "firstwait compare " + options.before + " " + options.after,
+                                   options.before + " " + options.after)),
+      options.output);
 }
 
 int what_if(const WhatIfOptions& options) {
   const auto ids = action_ids();
   if (std::find(ids.begin(), ids.end(), options.action) == ids.end())
-    return fail({"unknown action " + options.action, "--apply", "`firstwait list actions` shows them"});
+    return fail(
+        {"unknown action " + options.action, "--apply", "`firstwait list actions` shows them"});
   const auto set = key_values(options.set);
   if (!set) return fail(set.error());
   const auto assume = key_values(options.assume);
@@ -132,10 +143,12 @@ int export_trace(const ExportOptions& options) {
   auto analysis = analyse(options.inputs, options.analyse);
   if (!analysis) return fail(analysis.error());
   std::FILE* file = std::fopen(options.perfetto.c_str(), "wb");
-  if (file == nullptr) return fail({std::strerror(errno), options.perfetto, "name a file that can be written"});
+  if (file == nullptr)
+    return fail({std::strerror(errno), options.perfetto, "name a file that can be written"});
   write_perfetto(*analysis->evidence, analysis->report.attribution, file);
   const bool bad = std::ferror(file) != 0;
-  if (std::fclose(file) != 0 || bad) return fail({std::strerror(errno), options.perfetto, "free some space"});
+  if (std::fclose(file) != 0 || bad)
+    return fail({std::strerror(errno), options.perfetto, "free some space"});
   return kAnalysed;
 }
 

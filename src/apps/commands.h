@@ -1,4 +1,5 @@
-// The commands of `firstwait`: each takes what the user asked for and returns the exit code (FORMATS section 4).
+// The commands of `firstwait`: each takes what the user asked for and returns the exit code
+// (FORMATS section 4).
 #pragma once
 #include <string>
 #include <vector>

@@ -29,10 +29,12 @@ std::vector<Row> rows_of(const std::string& what) {
   std::vector<Row> rows;
   if (what == "importers") {
     for (const auto& e : importers())
-      rows.push_back({std::string(e.module->name), std::string(e.module->summary), std::string(e.module->formats)});
+      rows.push_back({std::string(e.module->name), std::string(e.module->summary),
+                      std::string(e.module->formats)});
   } else if (what == "hypotheses") {
     for (const auto& e : hypotheses())
-      rows.push_back({std::string(e.module->id), std::string(e.module->claim), std::string(e.module->decides)});
+      rows.push_back({std::string(e.module->id), std::string(e.module->claim),
+                      std::string(e.module->decides)});
   } else if (what == "actions") {
     for (const auto& table : actions())
       for (const auto& row : table.module->rows)

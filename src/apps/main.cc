@@ -1,4 +1,5 @@
-// The command line of `firstwait` (FORMATS section 4): parses, hands over to a command, returns its exit code.
+// The command line of `firstwait` (FORMATS section 4): parses, hands over to a command, returns its
+// exit code.
 #include <CLI/CLI.hpp>
 
 #include "apps/commands.h"
@@ -16,8 +17,9 @@ Ns time_or_none(const std::string& text) {
 
 const CLI::Validator kTime(
     [](std::string& text) {
-      return time_or_none(text) == kNoTime ? "'" + text + "' is no time; write 2026-11-18T11:16:37Z or epoch seconds"
-                                           : std::string();
+      return time_or_none(text) == kNoTime
+                 ? "'" + text + "' is no time; write 2026-11-18T11:16:37Z or epoch seconds"
+                 : std::string();
     },
     "TIME");
 
@@ -26,13 +28,17 @@ struct Common {
   std::string since, until;
 
   void add_to(CLI::App& command) {
-    command.add_option("--job", analyse.align.job, "Analyse this job; default: the one with the most rows")
+    command
+        .add_option("--job", analyse.align.job,
+                    "Analyse this job; default: the one with the most rows")
         ->envname("FIRSTWAIT_JOB");
-    command.add_option("--since", since, "Ignore what was before (ISO 8601 or epoch seconds)")->check(kTime);
+    command.add_option("--since", since, "Ignore what was before (ISO 8601 or epoch seconds)")
+        ->check(kTime);
     command.add_option("--until", until, "Ignore what came after")->check(kTime);
     command
         .add_option("--log-pattern", analyse.import.log_pattern,
-                    "Regular expression for training logs, with groups (?<step>), (?<duration_s>) or (?<time>), (?<rank>)")
+                    "Regular expression for training logs, with groups (?<step>), (?<duration_s>) "
+                    "or (?<time>), (?<rank>)")
         ->envname("FIRSTWAIT_LOG_PATTERN");
   }
   const AnalyseOptions& finished() {
@@ -53,7 +59,9 @@ void add_output(CLI::App& command, OutputOptions& output, bool html) {
 }
 
 int run(int argc, char** argv) {
-  CLI::App app{"Tells why an AI training job is slow: where the waiting begins, since when, and what would help."};
+  CLI::App app{
+      "Tells why an AI training job is slow: where the waiting begins, since when, and what would "
+      "help."};
   app.name("firstwait");
   app.set_version_flag("--version", "firstwait " FIRSTWAIT_VERSION);
   app.require_subcommand(1);
@@ -61,11 +69,14 @@ int run(int argc, char** argv) {
 
   Common common;
   DiagnoseOptions d;
-  auto* diagnose_command = app.add_subcommand("diagnose", "Explain traces, logs, metrics and bundles");
-  diagnose_command->add_option("INPUT", d.inputs, "Files, directories or bundles, any mix")->required();
+  auto* diagnose_command =
+      app.add_subcommand("diagnose", "Explain traces, logs, metrics and bundles");
+  diagnose_command->add_option("INPUT", d.inputs, "Files, directories or bundles, any mix")
+      ->required();
   common.add_to(*diagnose_command);
   add_output(*diagnose_command, d.output, true);
-  diagnose_command->add_option("--fail-on", d.fail_on, "Exit 1 when a finding reaches this confidence")
+  diagnose_command
+      ->add_option("--fail-on", d.fail_on, "Exit 1 when a finding reaches this confidence")
       ->check(CLI::Range(0.0, 1.0));
   diagnose_command->callback([&] {
     d.analyse = common.finished();
@@ -73,7 +84,8 @@ int run(int argc, char** argv) {
   });
 
   CompareOptions c;
-  auto* compare_command = app.add_subcommand("compare", "Compare two runs: effect, interval, what changed");
+  auto* compare_command =
+      app.add_subcommand("compare", "Compare two runs: effect, interval, what changed");
   compare_command->add_option("BEFORE", c.before, "File, directory or bundle")->required();
   compare_command->add_option("AFTER", c.after, "File, directory or bundle")->required();
   common.add_to(*compare_command);
@@ -86,9 +98,12 @@ int run(int argc, char** argv) {
   WhatIfOptions w;
   auto* what_if_command = app.add_subcommand("what-if", "Predict what an action would bring");
   what_if_command->add_option("INPUT", w.inputs, "Files, directories or bundles")->required();
-  what_if_command->add_option("--apply", w.action, "Action id, see `firstwait list actions`")->required();
-  what_if_command->add_option("--set", w.set, "A setting after the change, such as loader.num_workers=12");
-  what_if_command->add_option("--assume", w.assume, "A resource, such as storage.read_bytes_per_second=3e9");
+  what_if_command->add_option("--apply", w.action, "Action id, see `firstwait list actions`")
+      ->required();
+  what_if_command->add_option("--set", w.set,
+                              "A setting after the change, such as loader.num_workers=12");
+  what_if_command->add_option("--assume", w.assume,
+                              "A resource, such as storage.read_bytes_per_second=3e9");
   common.add_to(*what_if_command);
   add_output(*what_if_command, w.output, false);
   what_if_command->callback([&] {
@@ -111,7 +126,8 @@ int run(int argc, char** argv) {
   list_command->add_option("WHAT", what, "collectors, importers, hypotheses, actions or metrics")
       ->required()
       ->check(CLI::IsMember({"collectors", "importers", "hypotheses", "actions", "metrics"}));
-  list_command->add_option("--format", list_format, "Output format")->check(CLI::IsMember({"text", "json"}));
+  list_command->add_option("--format", list_format, "Output format")
+      ->check(CLI::IsMember({"text", "json"}));
   list_command->callback([&] { rc = list(what, list_format); });
 
   try {

@@ -1,4 +1,5 @@
-// From the spans of profiler traces to steps with phases: what the training thread did, and what the device did meanwhile.
+// From the spans of profiler traces to steps with phases: what the training thread did, and what
+// the device did meanwhile.
 #pragma once
 #include <vector>
 
@@ -8,7 +9,8 @@
 namespace firstwait {
 
 struct TraceSteps {
-  StepTable steps;                // one row per (rank, profiled step); phases are exclusive and sum to at most the duration
+  StepTable steps;  // one row per (rank, profiled step); phases are exclusive and sum to at most
+                    // the duration
   std::vector<TraceFacts> facts;  // one per rank with a trace, ordered by rank
 };
 

@@ -65,7 +65,8 @@ std::string scaled_number(double value, const Scale& scale) {
   const double scaled = value / scale.factor, magnitude = std::abs(scaled);
   if (is_multiple(scale.unit)) return bare_times(scaled);
   if (scale.unit == "%") {
-    if (magnitude >= 99.95 || magnitude == 0) return with_thousands(std::llround(std::clamp(scaled, -1e15, 1e15)));
+    if (magnitude >= 99.95 || magnitude == 0)
+      return with_thousands(std::llround(std::clamp(scaled, -1e15, 1e15)));
     if (magnitude >= 0.995) return trim_zeros(fmt::format("{:.1f}", scaled));
     return fmt::format("{:.2f}", scaled);
   }
@@ -123,7 +124,8 @@ std::string three_digits(double value) {
   const double magnitude = std::abs(value);
   if (magnitude >= 1e15 || (magnitude > 0 && magnitude < 1e-6)) return fmt::format("{:.3g}", value);
   // Whole numbers up to a million are counts as often as not: all digits stay.
-  if (magnitude < 1e6 && value == std::floor(value)) return with_thousands(static_cast<int64_t>(value));
+  if (magnitude < 1e6 && value == std::floor(value))
+    return with_thousands(static_cast<int64_t>(value));
   if (magnitude >= 1000) {
     const double unit = std::pow(10, std::floor(std::log10(magnitude)) - 2);
     return with_thousands(static_cast<int64_t>(std::llround(value / unit) * std::llround(unit)));
@@ -159,7 +161,8 @@ std::string seconds(double s) {
   const int64_t minutes = std::llround(magnitude / 60);
   const std::string sign = s < 0 ? "-" : "";
   if (minutes < 60) return fmt::format("{}{} min", sign, minutes);
-  if (minutes >= 48 * 60) return fmt::format("{}{} d {} h", sign, with_thousands(minutes / 1440), minutes / 60 % 24);
+  if (minutes >= 48 * 60)
+    return fmt::format("{}{} d {} h", sign, with_thousands(minutes / 1440), minutes / 60 % 24);
   if (minutes % 60 == 0) return fmt::format("{}{} h", sign, minutes / 60);
   return fmt::format("{}{} h {} min", sign, minutes / 60, minutes % 60);
 }
@@ -177,14 +180,17 @@ std::string quantity_text(double value, std::string_view unit) {
   return text;
 }
 
-std::string change_text(std::optional<double> before, std::optional<double> now, std::string_view unit) {
+std::string change_text(std::optional<double> before, std::optional<double> now,
+                        std::string_view unit) {
   const bool has_before = before && std::isfinite(*before), has_now = now && std::isfinite(*now);
   if (!has_before && !has_now) return std::string(kAbsent);
   if (!has_before) return quantity_text(*now, unit);
   if (!has_now) return "was " + quantity_text(*before, unit);
   const Scale scale = unit_scale(std::max(std::abs(*before), std::abs(*now)), unit);
   std::string text = scaled_number(*before, scale) + " → " + scaled_number(*now, scale);
-  if (!scale.unit.empty()) text.append(is_multiple(scale.unit) ? "" : " ").append(is_multiple(scale.unit) ? "×" : scale.unit);
+  if (!scale.unit.empty())
+    text.append(is_multiple(scale.unit) ? "" : " ")
+        .append(is_multiple(scale.unit) ? "×" : scale.unit);
   return text;
 }
 

@@ -9,7 +9,9 @@
 namespace firstwait {
 namespace {
 
-bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n' || c == '\v' || c == '\f'; }
+bool is_blank(char c) {
+  return c == ' ' || c == '\t' || c == '\r' || c == '\n' || c == '\v' || c == '\f';
+}
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 char lower(char c) { return static_cast<char>(std::tolower(static_cast<unsigned char>(c))); }
 
@@ -64,7 +66,8 @@ std::optional<Decimal> read_decimal(std::string_view s) {
     if (!rest.empty() && rest.front() == '+') rest.remove_prefix(1);
     int e = 0;
     const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), e);
-    if (error != std::errc() || end != rest.data() + rest.size() || std::abs(e) > 60) return std::nullopt;
+    if (error != std::errc() || end != rest.data() + rest.size() || std::abs(e) > 60)
+      return std::nullopt;
     d.exponent += e;
     i = s.size();
   }
@@ -167,13 +170,16 @@ std::optional<int64_t> parse_iso8601_ns(std::string_view s) {
     }
     return v;
   };
-  if (s.size() < 19 || s[4] != '-' || s[7] != '-' || (s[10] != 'T' && s[10] != ' ') || s[13] != ':' || s[16] != ':')
+  if (s.size() < 19 || s[4] != '-' || s[7] != '-' || (s[10] != 'T' && s[10] != ' ') ||
+      s[13] != ':' || s[16] != ':')
     return std::nullopt;
   const int year = number(0, 4), month = number(5, 2), day = number(8, 2);
   const int hour = number(11, 2), minute = number(14, 2), second = number(17, 2);
-  if (year < 1970 || year > 2200 || hour < 0 || hour > 23 || minute < 0 || minute > 59 || second < 0 || second > 60)
+  if (year < 1970 || year > 2200 || hour < 0 || hour > 23 || minute < 0 || minute > 59 ||
+      second < 0 || second > 60)
     return std::nullopt;
-  const std::chrono::year_month_day date{std::chrono::year(year), std::chrono::month(static_cast<unsigned>(month)),
+  const std::chrono::year_month_day date{std::chrono::year(year),
+                                         std::chrono::month(static_cast<unsigned>(month)),
                                          std::chrono::day(static_cast<unsigned>(day))};
   if (month < 1 || day < 1 || !date.ok()) return std::nullopt;
   int64_t ns = std::chrono::sys_days(date).time_since_epoch().count() * int64_t{86'400};

@@ -20,13 +20,16 @@ bool contains_ignoring_case(std::string_view haystack, std::string_view needle);
 std::optional<int64_t> parse_int(std::string_view s);
 std::optional<double> parse_double(std::string_view s);
 
-// Decimal seconds ("1764500000.123456789", also "1.5e3") to nanoseconds without going through a double.
-// An integer above 1e15 is already nanoseconds (FORMATS section 1). Digits beyond the ninth are cut.
+// Decimal seconds ("1764500000.123456789", also "1.5e3") to nanoseconds without going through a
+// double. An integer above 1e15 is already nanoseconds (FORMATS section 1). Digits beyond the ninth
+// are cut.
 std::optional<int64_t> parse_time_ns(std::string_view s);
-// Decimal number in a unit of `unit_ns` nanoseconds (1e3 for µs) to nanoseconds, exactly; no 1e15 rule.
+// Decimal number in a unit of `unit_ns` nanoseconds (1e3 for µs) to nanoseconds, exactly; no 1e15
+// rule.
 std::optional<int64_t> parse_scaled_ns(std::string_view s, int64_t unit_ns);
 
-// ISO 8601 "2024-08-18T18:29:41.452675[Z|+hh:mm]" (or a blank for the T) to ns since the epoch; no zone is UTC.
+// ISO 8601 "2024-08-18T18:29:41.452675[Z|+hh:mm]" (or a blank for the T) to ns since the epoch; no
+// zone is UTC.
 std::optional<int64_t> parse_iso8601_ns(std::string_view s);
 
 }  // namespace firstwait

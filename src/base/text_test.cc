@@ -19,7 +19,8 @@ TEST(ParseTime, TakesIntegersAboveTenToTheFifteenAsNanoseconds) {
 }
 
 TEST(ParseTime, RefusesWhatIsNoNumberOrTooLarge) {
-  for (const char* bad : {"", "x", "1.2.3", "nan", "1e40", "99999999999999999999999999", "--1", "."})
+  for (const char* bad :
+       {"", "x", "1.2.3", "nan", "1e40", "99999999999999999999999999", "--1", "."})
     EXPECT_FALSE(parse_time_ns(bad)) << bad;
 }
 

@@ -9,15 +9,16 @@ namespace firstwait {
 
 // How the gain of an action is found.
 enum class GainModel : unsigned char {
-  remove_phase,     // at most: the step without the phases of the cause (upper bound; the lower end is 1)
-  replay,           // from the what-if replay or the excess over peers
-  excess,           // back to the job's own baseline
-  none              // cannot be predicted from the evidence
+  remove_phase,  // at most: the step without the phases of the cause (upper bound; the lower end is
+                 // 1)
+  replay,        // from the what-if replay or the excess over peers
+  excess,        // back to the job's own baseline
+  none           // cannot be predicted from the evidence
 };
 
 struct ActionRow {
-  std::string_view id;    // stable: "loader.more_workers"
-  std::string_view text;  // imperative, one clause
+  std::string_view id;                      // stable: "loader.more_workers"
+  std::string_view text;                    // imperative, one clause
   std::span<const std::string_view> cures;  // cause ids
   GainModel gain;
   std::string_view caution;  // may be empty

@@ -7,8 +7,8 @@
 #include <sstream>
 
 #include "base/testing/test_data.h"
-#include "explain/testing/case_file.h"
 #include "explain/ranking.h"
+#include "explain/testing/case_file.h"
 
 namespace firstwait {
 namespace {

@@ -12,8 +12,9 @@
 namespace firstwait {
 namespace {
 
-constexpr std::array<std::string_view, 7> kNames = {"workload pattern", "workers compared", "network", "storage",
-                                                    "preprocessing",    "physical",         "contention"};
+constexpr std::array<std::string_view, 7> kNames = {
+    "workload pattern", "workers compared", "network",   "storage",
+    "preprocessing",    "physical",         "contention"};
 constexpr double kPossible = 0.5;
 
 std::string pattern_summary(const Attribution& a) {
@@ -25,10 +26,13 @@ std::string pattern_summary(const Attribution& a) {
       return fmt::format("{} at step {}", p.kind == PatternKind::step ? "step change" : "drift",
                          with_thousands(a.onset->step));
     case PatternKind::periodic:
-      if (p.period_steps) return fmt::format("every {} steps, one takes {} as long", with_thousands(*p.period_steps), times(p.period_ratio));
+      if (p.period_steps)
+        return fmt::format("every {} steps, one takes {} as long", with_thousands(*p.period_steps),
+                           times(p.period_ratio));
       break;
     case PatternKind::intermittent:
-      return fmt::format("{} isolated slow {} of {}", a.outliers.size(), a.outliers.size() == 1 ? "step" : "steps",
+      return fmt::format("{} isolated slow {} of {}", a.outliers.size(),
+                         a.outliers.size() == 1 ? "step" : "steps",
                          with_thousands(static_cast<int64_t>(a.steps.size())));
     case PatternKind::chronic:
       return "slow throughout, no onset";
@@ -36,7 +40,8 @@ std::string pattern_summary(const Attribution& a) {
       break;
   }
   if (a.steps.size() == 0) return "no step times";
-  return fmt::format("no change over {} steps", with_thousands(static_cast<int64_t>(a.steps.size())));
+  return fmt::format("no change over {} steps",
+                     with_thousands(static_cast<int64_t>(a.steps.size())));
 }
 
 ChecklistRow pattern_row(const View& view) {
@@ -54,13 +59,15 @@ ChecklistRow workers_row(const View& view) {
   if (!a.straggles.empty()) {
     const auto& s = a.straggles.front();
     row.status = CheckStatus::suspect;
-    row.summary = fmt::format("rank {} late, steps {} to {}, {}", s.rank, with_thousands(s.first_step),
-                              with_thousands(s.last_step), times(s.mean_ratio));
+    row.summary =
+        fmt::format("rank {} late, steps {} to {}, {}", s.rank, with_thousands(s.first_step),
+                    with_thousands(s.last_step), times(s.mean_ratio));
     return row;
   }
   if (!a.offsets.empty()) {
-    const auto worst = std::max_element(a.offsets.begin(), a.offsets.end(),
-                                        [](const auto& x, const auto& y) { return x.ratio < y.ratio; });
+    const auto worst =
+        std::max_element(a.offsets.begin(), a.offsets.end(),
+                         [](const auto& x, const auto& y) { return x.ratio < y.ratio; });
     row.status = CheckStatus::clear;
     row.summary = fmt::format("standing offsets only; rank {} {} of the median", worst->rank,
                               percent(worst->ratio));
@@ -125,7 +132,8 @@ std::vector<ChecklistRow> checklist(const View& view, const std::vector<Tested>&
       if (clear != nullptr) {
         row.status = CheckStatus::clear;
         row.summary = clear->verdict.reason;
-        if (untested_count > refuted_count) row.summary += fmt::format("; {} untested", untested_count);
+        if (untested_count > refuted_count)
+          row.summary += fmt::format("; {} untested", untested_count);
       } else if (open != nullptr && !open->verdict.needs.empty()) {
         row.summary = "needs " + open->verdict.needs.front();
       } else {
@@ -137,13 +145,15 @@ std::vector<ChecklistRow> checklist(const View& view, const std::vector<Tested>&
   return rows;
 }
 
-std::vector<NextMeasurement> next_measurements(EvidenceLevel level, const std::vector<Untested>& untested) {
+std::vector<NextMeasurement> next_measurements(EvidenceLevel level,
+                                               const std::vector<Untested>& untested) {
   std::map<std::string, NextMeasurement> by_need;
   std::vector<std::string> order;
   for (const bool relevant : {true, false}) {
     for (const auto& u : untested) {
       if (u.relevant != relevant || u.needs.empty()) continue;
-      if (!relevant && !by_need.contains(u.needs.front())) continue;  // decides nothing that matters here
+      if (!relevant && !by_need.contains(u.needs.front()))
+        continue;  // decides nothing that matters here
       auto [it, fresh] = by_need.try_emplace(u.needs.front(), NextMeasurement{u.needs.front(), {}});
       if (fresh) order.push_back(u.needs.front());
       it->second.decides.push_back(u.cause);
@@ -151,8 +161,9 @@ std::vector<NextMeasurement> next_measurements(EvidenceLevel level, const std::v
   }
   std::vector<NextMeasurement> out;
   for (const auto& need : order) out.push_back(by_need[need]);
-  std::stable_sort(out.begin(), out.end(),
-                   [](const auto& a, const auto& b) { return a.decides.size() > b.decides.size(); });
+  std::stable_sort(out.begin(), out.end(), [](const auto& a, const auto& b) {
+    return a.decides.size() > b.decides.size();
+  });
   // Step times alone cannot say what a step consists of: that comes before any single signal.
   if (level == EvidenceLevel::steps) {
     NextMeasurement phases{"a profiler trace of a few steps, or step phases", {}};

@@ -1,4 +1,5 @@
-// The seven-step checklist: always seven rows, each clear, suspect or unobserved with its key number.
+// The seven-step checklist: always seven rows, each clear, suspect or unobserved with its key
+// number.
 #pragma once
 #include <vector>
 
@@ -11,6 +12,7 @@ std::vector<ChecklistRow> checklist(const View& view, const std::vector<Tested>&
                                     const std::vector<Finding>& findings);
 
 // The cheapest measurements that would decide untested rivals, the most decisive first.
-std::vector<NextMeasurement> next_measurements(EvidenceLevel level, const std::vector<Untested>& untested);
+std::vector<NextMeasurement> next_measurements(EvidenceLevel level,
+                                               const std::vector<Untested>& untested);
 
 }  // namespace firstwait

@@ -79,15 +79,21 @@ std::vector<ComparedPhase> phases(const Attribution& before, const Attribution& 
     const auto phase = static_cast<Phase>(p);
     ComparedPhase row;
     row.phase = phase;
-    const bool recorded_b = before.level >= EvidenceLevel::phases, recorded_a = after.level >= EvidenceLevel::phases;
-    if (b.contains(phase)) row.before_s = b.at(phase);
-    else if (recorded_b) row.before_s = 0;
-    if (a.contains(phase)) row.after_s = a.at(phase);
-    else if (recorded_a) row.after_s = 0;
+    const bool recorded_b = before.level >= EvidenceLevel::phases,
+               recorded_a = after.level >= EvidenceLevel::phases;
+    if (b.contains(phase))
+      row.before_s = b.at(phase);
+    else if (recorded_b)
+      row.before_s = 0;
+    if (a.contains(phase))
+      row.after_s = a.at(phase);
+    else if (recorded_a)
+      row.after_s = 0;
     if (row.before_s.value_or(0) > 0 || row.after_s.value_or(0) > 0) out.push_back(row);
   }
   std::stable_sort(out.begin(), out.end(), [](const ComparedPhase& x, const ComparedPhase& y) {
-    return std::abs(x.after_s.value_or(0) - x.before_s.value_or(0)) > std::abs(y.after_s.value_or(0) - y.before_s.value_or(0));
+    return std::abs(x.after_s.value_or(0) - x.before_s.value_or(0)) >
+           std::abs(y.after_s.value_or(0) - y.before_s.value_or(0));
   });
   return out;
 }
@@ -98,7 +104,8 @@ std::vector<ComparedSetting> settings(const Evidence& before, const Evidence& af
   for (const auto& s : after.settings) all[{s.entity, s.key}].second = s.value;
   std::vector<ComparedSetting> out;
   for (const auto& [key, values] : all)
-    if (values.first != values.second) out.push_back({key.first, key.second, values.first, values.second});
+    if (values.first != values.second)
+      out.push_back({key.first, key.second, values.first, values.second});
   return out;
 }
 
@@ -108,8 +115,10 @@ std::vector<Symptom> symptoms(const Report& before, const Report& after) {
     for (const auto& a : after.symptoms)
       if (a.signal == b.signal) out.push_back({a.signal, a.unit, a.shape, b.now, a.now});
   Symptom productive{"productive_fraction", "ratio", "", std::nullopt, std::nullopt};
-  if (before.attribution.productive_fraction >= 0) productive.before = before.attribution.productive_fraction;
-  if (after.attribution.productive_fraction >= 0) productive.now = after.attribution.productive_fraction;
+  if (before.attribution.productive_fraction >= 0)
+    productive.before = before.attribution.productive_fraction;
+  if (after.attribution.productive_fraction >= 0)
+    productive.now = after.attribution.productive_fraction;
   if (productive.before || productive.now) out.push_back(productive);
   return out;
 }
@@ -133,40 +142,52 @@ double copies(const Attribution& a) {
   return n > 0 ? sum / n : kNaN;
 }
 
-// What differs between the two besides their step times; it may explain the effect better than the change that was meant.
+// What differs between the two besides their step times; it may explain the effect better than the
+// change that was meant.
 std::vector<Observation> differences(const CompareInput& before, const CompareInput& after) {
   std::vector<Observation> out;
   const auto& b = before.report;
   const auto& a = after.report;
   const std::string device_b = devices(b.attribution), device_a = devices(a.attribution);
   if (!device_b.empty() && !device_a.empty() && device_b != device_a)
-    out.push_back({fmt::format("the device differs: {} before, {} after", device_b, device_a), "", std::nullopt});
+    out.push_back({fmt::format("the device differs: {} before, {} after", device_b, device_a), "",
+                   std::nullopt});
   if (b.job.world_size > 0 && a.job.world_size > 0 && b.job.world_size != a.job.world_size)
-    out.push_back({fmt::format("the job has {} ranks before, {} after", b.job.world_size, a.job.world_size), "", std::nullopt});
+    out.push_back(
+        {fmt::format("the job has {} ranks before, {} after", b.job.world_size, a.job.world_size),
+         "", std::nullopt});
   const double copies_b = copies(b.attribution), copies_a = copies(a.attribution);
   if (copies_b > 0 && copies_a > 0 && (copies_a / copies_b > 1.5 || copies_b / copies_a > 1.5))
-    out.push_back({fmt::format("memory copies per step: {} before, {} after", three_digits(copies_b), three_digits(copies_a)), "", std::nullopt});
+    out.push_back({fmt::format("memory copies per step: {} before, {} after",
+                               three_digits(copies_b), three_digits(copies_a)),
+                   "", std::nullopt});
   if (b.attribution.level != a.attribution.level)
     out.push_back({fmt::format("the evidence differs: {} before, {} after",
                                kEvidenceLevelNames[static_cast<size_t>(b.attribution.level)],
-                               kEvidenceLevelNames[static_cast<size_t>(a.attribution.level)]), "", std::nullopt});
+                               kEvidenceLevelNames[static_cast<size_t>(a.attribution.level)]),
+                   "", std::nullopt});
   return out;
 }
 
 std::string headline(const Comparison& c) {
   if (c.before.steps == 0 || c.after.steps == 0)
-    return fmt::format("Cannot compare: no step times {}.", c.before.steps == 0 ? "before" : "after");
+    return fmt::format("Cannot compare: no step times {}.",
+                       c.before.steps == 0 ? "before" : "after");
   if (!c.distinguishable)
-    return fmt::format("Too few steps to tell: {} before, {} after.", c.before.steps, c.after.steps);
+    return fmt::format("Too few steps to tell: {} before, {} after.", c.before.steps,
+                       c.after.steps);
   if (!*c.distinguishable) return "Not distinguishable: the step times of the two overlap.";
   const auto time = [&](double s) { return c.unitless ? three_digits(s) : seconds(s); };
   const bool faster = c.speedup_median > 1;
-  std::string out = fmt::format("{} {} in the median, {} in the mean", times(faster ? c.speedup_median : 1 / c.speedup_median),
-                                faster ? "faster" : "slower", times(faster ? c.speedup_mean : 1 / c.speedup_mean));
-  if (!c.phases.empty() && c.phases.front().phase != Phase::unexplained && c.phases.front().before_s &&
-      c.phases.front().after_s) {
+  std::string out = fmt::format("{} {} in the median, {} in the mean",
+                                times(faster ? c.speedup_median : 1 / c.speedup_median),
+                                faster ? "faster" : "slower",
+                                times(faster ? c.speedup_mean : 1 / c.speedup_mean));
+  if (!c.phases.empty() && c.phases.front().phase != Phase::unexplained &&
+      c.phases.front().before_s && c.phases.front().after_s) {
     const auto& p = c.phases.front();
-    out += fmt::format("; {} went from {} to {} a step", phase_words(p.phase), time(*p.before_s), time(*p.after_s));
+    out += fmt::format("; {} went from {} to {} a step", phase_words(p.phase), time(*p.before_s),
+                       time(*p.after_s));
   }
   return out + ".";
 }
@@ -201,15 +222,19 @@ Comparison compare(const CompareInput& before, const CompareInput& after) {
       if (c.predicted || !(action.speedup.hi > 0)) continue;
       PredictedGain p{action.id, action.speedup, ""};
       if (c.speedup_mean > 0) {
-        if (c.speedup_mean > action.speedup.hi * 1.02) p.verdict = "more than predicted";
-        else if (action.speedup.lo > 0 && c.speedup_mean < action.speedup.lo) p.verdict = "less than predicted";
-        else p.verdict = action.speedup.lo > 0 ? "inside the interval" : "within the bound";
+        if (c.speedup_mean > action.speedup.hi * 1.02)
+          p.verdict = "more than predicted";
+        else if (action.speedup.lo > 0 && c.speedup_mean < action.speedup.lo)
+          p.verdict = "less than predicted";
+        else
+          p.verdict = action.speedup.lo > 0 ? "inside the interval" : "within the bound";
       }
       c.predicted = std::move(p);
     }
   }
   c.input_health = before.report.input_health;
-  c.input_health.insert(c.input_health.end(), after.report.input_health.begin(), after.report.input_health.end());
+  c.input_health.insert(c.input_health.end(), after.report.input_health.begin(),
+                        after.report.input_health.end());
   c.headline = headline(c);
   return c;
 }

@@ -1,4 +1,5 @@
-// Verification: before and after as two samples. Effect, interval, test, and an honest "not distinguishable".
+// Verification: before and after as two samples. Effect, interval, test, and an honest "not
+// distinguishable".
 #pragma once
 #include <string>
 

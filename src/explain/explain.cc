@@ -19,15 +19,18 @@
 namespace firstwait {
 namespace {
 
-// Below this a supported cause is told among the rivals, not as a finding: unknown is four times as likely.
+// Below this a supported cause is told among the rivals, not as a finding: unknown is four times as
+// likely.
 constexpr double kLeastConfidence = 0.2;
-// A finding whose cost is under 5 % of the step comes after those that matter: the replay itself may err by as much.
+// A finding whose cost is under 5 % of the step comes after those that matter: the replay itself
+// may err by as much.
 constexpr double kMaterialShare = 0.05;
 
 std::string owner_of(const View& view, const std::vector<std::string>& where) {
   for (const auto& place : where) {
     for (const auto& r : view.evidence.relations)
-      if (r.from == place && r.kind == "owned_by") return r.to.starts_with("owner/") ? r.to.substr(6) : r.to;
+      if (r.from == place && r.kind == "owned_by")
+        return r.to.starts_with("owner/") ? r.to.substr(6) : r.to;
     for (const auto& e : view.evidence.entities)
       if (e.id == place)
         for (const auto& [key, value] : e.attributes)
@@ -37,7 +40,8 @@ std::string owner_of(const View& view, const std::vector<std::string>& where) {
 }
 
 std::string scope_of(const std::vector<std::string>& where) {
-  static constexpr std::string_view kScopes[] = {"rank", "host", "rack", "job", "project", "cluster"};
+  static constexpr std::string_view kScopes[] = {"rank", "host",    "rack",
+                                                 "job",  "project", "cluster"};
   for (const auto& place : where) {
     const std::string_view kind = std::string_view(place).substr(0, place.find('/'));
     if (kind == "gpu" || kind == "process") return "rank";
@@ -57,14 +61,13 @@ size_t gpus_of(const View& view) {
   return gpus;
 }
 
-// The step time that the cost is a share of. Saves and evaluations are segments of their own, outside
-// the ledger's steps: their cost is a share of all steps.
+// The step time that the cost is a share of. Saves and evaluations are segments of their own,
+// outside the ledger's steps: their cost is a share of all steps.
 double step_with(const View& view, const Tested& t) {
   const auto& a = view.attribution;
-  const bool in_ledger =
-      std::any_of(t.hypothesis->accounts_for.begin(), t.hypothesis->accounts_for.end(), [&](Phase p) {
-        return phase_seconds(view, p) >= 0.5 * t.verdict.effect->seconds_per_step;
-      });
+  const bool in_ledger = std::any_of(
+      t.hypothesis->accounts_for.begin(), t.hypothesis->accounts_for.end(),
+      [&](Phase p) { return phase_seconds(view, p) >= 0.5 * t.verdict.effect->seconds_per_step; });
   if (in_ledger || a.current.empty || a.current.last >= a.steps.size()) return a.current_s;
   double sum = 0, n = 0;
   for (size_t s = a.current.first; s <= a.current.last; ++s) {
@@ -88,35 +91,47 @@ void fill_cost(const View& view, const Tested& t, Finding& f) {
 
 std::string cell_words(Phase phase) {
   switch (phase) {
-    case Phase::input_wait: return "Waits for input";
-    case Phase::collective: return "Waits in collectives";
-    case Phase::p2p: return "Waits for the neighbouring stage";
-    case Phase::h2d: return "Copies to the device";
-    case Phase::host: return "Host work between launches";
-    case Phase::unexplained: return "Time that no record covers";
-    default: return "Time in " + std::string(phase_words(phase));
+    case Phase::input_wait:
+      return "Waits for input";
+    case Phase::collective:
+      return "Waits in collectives";
+    case Phase::p2p:
+      return "Waits for the neighbouring stage";
+    case Phase::h2d:
+      return "Copies to the device";
+    case Phase::host:
+      return "Host work between launches";
+    case Phase::unexplained:
+      return "Time that no record covers";
+    default:
+      return "Time in " + std::string(phase_words(phase));
   }
 }
 
-// From symptom to origin: utilization, the phase that waits, links of shallow causes, the cause's own links.
-std::vector<ChainLink> chain_of(const View& view, const std::vector<Tested>& tested, const Tested& t) {
+// From symptom to origin: utilization, the phase that waits, links of shallow causes, the cause's
+// own links.
+std::vector<ChainLink> chain_of(const View& view, const std::vector<Tested>& tested,
+                                const Tested& t) {
   std::vector<ChainLink> chain;
   const auto& a = view.attribution;
   for (const auto& s : symptoms(view)) {
     if (s.signal != "gpu_utilization" && s.signal != "gpu_busy") continue;
     if (!s.now) break;
-    chain.push_back({fmt::format("{} {} busy", gpus_of(view) == 1 ? "GPU" : "GPUs", percent(*s.now)), "",
-                     s.before ? change_text(*s.before, *s.now, "ratio") : ""});
+    chain.push_back(
+        {fmt::format("{} {} busy", gpus_of(view) == 1 ? "GPU" : "GPUs", percent(*s.now)), "",
+         s.before ? change_text(*s.before, *s.now, "ratio") : ""});
     break;
   }
   if (t.cell && *t.cell != Phase::unexplained) {
     const auto* row = ledger_row(view, *t.cell);
     // A phase that takes far less than the cause costs is not how it shows.
-    const bool shows = row != nullptr && !(t.verdict.effect && row->seconds < 0.5 * t.verdict.effect->seconds_per_step);
+    const bool shows = row != nullptr && !(t.verdict.effect &&
+                                           row->seconds < 0.5 * t.verdict.effect->seconds_per_step);
     if (shows)
       chain.push_back({cell_words(*t.cell), "in each step",
-                       row->before ? change_text(*row->before, row->seconds, "s")
-                                   : fmt::format("{} of {}", seconds(row->seconds), seconds(a.current_s))});
+                       row->before
+                           ? change_text(*row->before, row->seconds, "s")
+                           : fmt::format("{} of {}", seconds(row->seconds), seconds(a.current_s))});
   }
   for (const auto& shallow : tested)
     if (shallow.deeper == t.hypothesis && !shallow.hypothesis->id.starts_with("change."))
@@ -147,9 +162,12 @@ Finding finding_of(const View& view, const std::vector<Tested>& tested, const Te
 
 void fill_findings(const View& view, const std::vector<Tested>& tested, Report& r) {
   for (const auto& t : tested)
-    if (t.verdict.outcome == Outcome::supported && t.deeper == nullptr && t.confidence >= kLeastConfidence)
+    if (t.verdict.outcome == Outcome::supported && t.deeper == nullptr &&
+        t.confidence >= kLeastConfidence)
       r.findings.push_back(finding_of(view, tested, t));
-  const auto material = [](const Finding& f) { return !f.cost_share || *f.cost_share >= kMaterialShare; };
+  const auto material = [](const Finding& f) {
+    return !f.cost_share || *f.cost_share >= kMaterialShare;
+  };
   std::stable_sort(r.findings.begin(), r.findings.end(), [&](const Finding& x, const Finding& y) {
     if (material(x) != material(y)) return material(x);
     if (x.confidence != y.confidence) return x.confidence > y.confidence;
@@ -157,13 +175,14 @@ void fill_findings(const View& view, const std::vector<Tested>& tested, Report& 
   });
 }
 
-// How near a cause is to the phase that waits: the fewer other phases it could account for, the nearer.
-// Neighbours and changes lie behind other causes and come after those.
+// How near a cause is to the phase that waits: the fewer other phases it could account for, the
+// nearer. Neighbours and changes lie behind other causes and come after those.
 constexpr size_t kFar = 1000;
 size_t closeness(const Hypothesis& h, const LedgerRow* waits) {
   const bool behind = h.id.starts_with("contention.") || h.id.starts_with("change.");
   if (waits == nullptr || waits->phase == Phase::unexplained) return behind ? 1 : 0;
-  const bool accounts = std::find(h.accounts_for.begin(), h.accounts_for.end(), waits->phase) != h.accounts_for.end();
+  const bool accounts =
+      std::find(h.accounts_for.begin(), h.accounts_for.end(), waits->phase) != h.accounts_for.end();
   return (accounts ? h.accounts_for.size() : kFar) + (behind ? kFar / 2 : 0);
 }
 
@@ -194,11 +213,13 @@ std::vector<Untested> worth_measuring(const View& view, const std::vector<Tested
   std::vector<Untested> out;
   for (const auto& u : untested)
     for (const auto& t : tested)
-      if (u.relevant && t.hypothesis->id == u.cause && closeness(*t.hypothesis, waits) < kFar) out.push_back(u);
+      if (u.relevant && t.hypothesis->id == u.cause && closeness(*t.hypothesis, waits) < kFar)
+        out.push_back(u);
   return out.empty() ? untested : out;
 }
 
-// What a person would call what was read: the one file, the folder that holds them all; empty when there is none.
+// What a person would call what was read: the one file, the folder that holds them all; empty when
+// there is none.
 std::string label_of(const std::vector<Source>& sources) {
   if (sources.empty()) return {};
   const auto parent = [](std::string_view path) {
@@ -208,9 +229,11 @@ std::string label_of(const std::vector<Source>& sources) {
   std::string_view common = sources.front().path;
   if (sources.size() > 1) common = parent(common);
   for (const auto& s : sources)
-    while (!common.empty() && !(s.path == common || (s.path.starts_with(common) && s.path[common.size()] == '/')))
+    while (!common.empty() &&
+           !(s.path == common || (s.path.starts_with(common) && s.path[common.size()] == '/')))
       common = parent(common);
-  if (const size_t slash = common.rfind('/'); slash != std::string_view::npos) common.remove_prefix(slash + 1);
+  if (const size_t slash = common.rfind('/'); slash != std::string_view::npos)
+    common.remove_prefix(slash + 1);
   return common == "." || common == ".." ? std::string() : std::string(common);
 }
 
@@ -241,7 +264,8 @@ void fill_frame(const View& view, Report& r) {
     }
   }
   for (const auto& event : e.events)
-    if (r.start == kNoTime || (event.start >= r.start && event.start <= r.end)) r.events.push_back(event);
+    if (r.start == kNoTime || (event.start >= r.start && event.start <= r.end))
+      r.events.push_back(event);
   r.sources = e.sources;
   r.label = label_of(e.sources);
   r.input_health = e.health.entries();
@@ -259,7 +283,8 @@ Report explain(const Evidence& evidence, Attribution attribution) {
   fill_findings(view, tested, r);
   fill_rivals(view, tested, r);
   r.checklist = checklist(view, tested, r.findings);
-  r.next_measurements = next_measurements(r.attribution.level, worth_measuring(view, tested, r.untested));
+  r.next_measurements =
+      next_measurements(r.attribution.level, worth_measuring(view, tested, r.untested));
   r.symptoms = symptoms(view);
   r.recovery = recovery(view);
   r.observations = observations(view, tested);

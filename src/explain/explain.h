@@ -1,5 +1,6 @@
-// explain: evidence and attribution in, report out. Runs every hypothesis, ranks the supported ones among rivals for
-// the same ledger phase together with "unknown", and fills checklist, gains, chain and next measurements.
+// explain: evidence and attribution in, report out. Runs every hypothesis, ranks the supported ones
+// among rivals for the same ledger phase together with "unknown", and fills checklist, gains, chain
+// and next measurements.
 #pragma once
 #include "model/attribution.h"
 #include "model/evidence.h"

@@ -11,7 +11,8 @@
 namespace firstwait {
 namespace {
 
-// Speedup when `seconds` of the current step go away; NaN when that is not known or would leave nothing.
+// Speedup when `seconds` of the current step go away; NaN when that is not known or would leave
+// nothing.
 double speedup_without(double step, double seconds) {
   if (!(step > 0) || !(seconds >= 0) || seconds >= step) return kNaN;
   return step / (step - seconds);
@@ -39,7 +40,8 @@ std::string binds_next(const View& view, std::span<const Phase> removed) {
     }
   }
   if (wait != nullptr && wait->seconds > compute)
-    return wait->phase == Phase::unexplained ? std::string() : std::string(phase_words(wait->phase));
+    return wait->phase == Phase::unexplained ? std::string()
+                                             : std::string(phase_words(wait->phase));
   return compute > 0 ? "compute" : "";
 }
 
@@ -63,12 +65,13 @@ void predict(const View& view, const Tested& tested, GainModel model, Action& ac
       const double hi = effect->interval.hi > 0 ? effect->interval.hi : effect->seconds_per_step;
       action.speedup.hi = speedup_without(step, hi);
       if (effect->interval.lo > 0) action.speedup.lo = speedup_without(step, effect->interval.lo);
-      action.assumption =
-          model == GainModel::replay || tested.hypothesis->id.starts_with("sync.")
-              ? "the late work takes as long as its peers' and nothing else changes"
-              : fmt::format("all of {} leaves the step; the lower end is not known from this evidence alone",
-                            all_words(tested.cell ? std::span<const Phase>(&*tested.cell, 1)
-                                                    : tested.hypothesis->accounts_for));
+      action.assumption = model == GainModel::replay || tested.hypothesis->id.starts_with("sync.")
+                              ? "the late work takes as long as its peers' and nothing else changes"
+                              : fmt::format(
+                                    "all of {} leaves the step; the lower end is not known from "
+                                    "this evidence alone",
+                                    all_words(tested.cell ? std::span<const Phase>(&*tested.cell, 1)
+                                                          : tested.hypothesis->accounts_for));
       if (model == GainModel::replay && std::isnan(action.speedup.lo) && effect->interval.lo <= 0)
         action.speedup.lo = 1;
   }
@@ -82,10 +85,15 @@ std::vector<Action> actions_for(const View& view, const Tested& tested) {
   for (const auto& table : actions()) {
     for (const auto& row : table.module->rows) {
       if (std::find(row.cures.begin(), row.cures.end(), id) == row.cures.end()) continue;
-      Action action{.id = std::string(row.id), .text = std::string(row.text), .caution = std::string(row.caution),
-                    .speedup = {}, .assumption = {}, .then_bound_by = {}};
+      Action action{.id = std::string(row.id),
+                    .text = std::string(row.text),
+                    .caution = std::string(row.caution),
+                    .speedup = {},
+                    .assumption = {},
+                    .then_bound_by = {}};
       predict(view, tested, row.gain, action);
-      if (action.speedup.hi > 1) action.then_bound_by = binds_next(view, tested.hypothesis->accounts_for);
+      if (action.speedup.hi > 1)
+        action.then_bound_by = binds_next(view, tested.hypothesis->accounts_for);
       out.push_back(std::move(action));
     }
   }

@@ -14,8 +14,15 @@ constexpr Phase kInput[] = {Phase::input_wait};
 TEST(Gain, RemovingAPhaseIsAnUpperBoundWithoutALowerEnd) {
   ViewBuilder b(false);
   b.phase(Phase::input_wait, 0.0693, 0).phase(Phase::backward, 0.1055, 0);
-  const Hypothesis h{.id = "input.loading_in_main_thread", .claim = "", .decides = "", .accounts_for = kInput,
-                     .needs = {}, .thresholds = {}, .checklist_step = 5, .prior = 0, .test = nullptr};
+  const Hypothesis h{.id = "input.loading_in_main_thread",
+                     .claim = "",
+                     .decides = "",
+                     .accounts_for = kInput,
+                     .needs = {},
+                     .thresholds = {},
+                     .checklist_step = 5,
+                     .prior = 0,
+                     .test = nullptr};
   Tested t;
   t.hypothesis = &h;
   t.cell = Phase::input_wait;
@@ -32,8 +39,15 @@ TEST(Gain, RemovingAPhaseIsAnUpperBoundWithoutALowerEnd) {
 TEST(Gain, NoEffectMeansNoPrediction) {
   ViewBuilder b(false);
   b.phase(Phase::input_wait, 0.1, 0).phase(Phase::backward, 0.1, 0);
-  const Hypothesis h{.id = "input.loading_in_main_thread", .claim = "", .decides = "", .accounts_for = kInput,
-                     .needs = {}, .thresholds = {}, .checklist_step = 5, .prior = 0, .test = nullptr};
+  const Hypothesis h{.id = "input.loading_in_main_thread",
+                     .claim = "",
+                     .decides = "",
+                     .accounts_for = kInput,
+                     .needs = {},
+                     .thresholds = {},
+                     .checklist_step = 5,
+                     .prior = 0,
+                     .test = nullptr};
   Tested t;
   t.hypothesis = &h;
   for (const auto& a : actions_for(b.view(), t)) EXPECT_TRUE(std::isnan(a.speedup.hi)) << a.id;
@@ -47,7 +61,8 @@ TEST(Actions, IdsAreUniqueAndCureKnownCauses) {
     for (const auto& row : table.module->rows) {
       EXPECT_TRUE(ids.insert(row.id).second) << row.id;
       EXPECT_FALSE(row.text.empty());
-      for (const auto cause : row.cures) EXPECT_TRUE(causes.contains(cause)) << row.id << " cures " << cause;
+      for (const auto cause : row.cures)
+        EXPECT_TRUE(causes.contains(cause)) << row.id << " cures " << cause;
     }
   }
 }

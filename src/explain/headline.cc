@@ -22,13 +22,15 @@ std::string since(const Attribution& a) {
 // What repeats costs something even when nobody asks: "; that is 23 % of the time".
 std::string periodic_cost(const Attribution& a) {
   const double share = a.pattern.cost_s_per_step / a.current_s;
-  return share > 0.005 && share < 1 ? fmt::format("; that is {} of the time", percent(share)) : std::string();
+  return share > 0.005 && share < 1 ? fmt::format("; that is {} of the time", percent(share))
+                                    : std::string();
 }
 
 // Whose time the productive fraction is: that of the device where its kernels were recorded.
 std::string_view computing(const Report& r) {
   const auto& traces = r.attribution.traces;
-  const auto gpus = std::count_if(traces.begin(), traces.end(), [](const TraceFacts& t) { return t.has_gpu; });
+  const auto gpus =
+      std::count_if(traces.begin(), traces.end(), [](const TraceFacts& t) { return t.has_gpu; });
   return gpus == 0 ? "Computes" : gpus == 1 ? "The GPU computes" : "GPUs compute";
 }
 
@@ -48,7 +50,8 @@ std::string few_outliers(const Attribution& a) {
   if (steps.size() == 1 && most > 1)
     return fmt::format("Of {} steps, step {} took {} as long as its neighbours.", all,
                        with_thousands(steps[0]), times(most));
-  if (steps.size() > 2 && int64_t{steps.back()} - steps.front() + 1 == static_cast<int64_t>(steps.size()))
+  if (steps.size() > 2 &&
+      int64_t{steps.back()} - steps.front() + 1 == static_cast<int64_t>(steps.size()))
     return fmt::format("Of {} steps, steps {} to {} are slow.", all, with_thousands(steps.front()),
                        with_thousands(steps.back()));
   if (steps.size() > kNamed) return "";
@@ -60,12 +63,15 @@ std::string few_outliers(const Attribution& a) {
 
 // Slow for a while, and over: the longest such stretch.
 std::string past_episode(const Attribution& a) {
-  const auto worst = std::max_element(a.episodes.begin(), a.episodes.end(), [](const Episode& x, const Episode& y) {
-    return x.seconds_per_step * (x.last_step - x.first_step) < y.seconds_per_step * (y.last_step - y.first_step);
-  });
+  const auto worst = std::max_element(a.episodes.begin(), a.episodes.end(),
+                                      [](const Episode& x, const Episode& y) {
+                                        return x.seconds_per_step * (x.last_step - x.first_step) <
+                                               y.seconds_per_step * (y.last_step - y.first_step);
+                                      });
   if (worst == a.episodes.end() || !(worst->ratio > 1)) return "";
   return fmt::format("Steps {} to {} took {} as long as those around them; that is over.",
-                     with_thousands(worst->first_step), with_thousands(worst->last_step), times(worst->ratio));
+                     with_thousands(worst->first_step), with_thousands(worst->last_step),
+                     times(worst->ratio));
 }
 
 // "4.8× slower since step 61,240.", "Runs at 38 % of what its GPUs allow.", ...
@@ -73,7 +79,8 @@ std::string opening(const Report& r) {
   const auto& a = r.attribution;
   switch (a.pattern.kind) {
     case PatternKind::drift:
-      if (a.slowdown > 1) return fmt::format("{} slower, little by little over the record.", times(a.slowdown));
+      if (a.slowdown > 1)
+        return fmt::format("{} slower, little by little over the record.", times(a.slowdown));
       break;
     case PatternKind::step:
       if (a.slowdown > 1) return fmt::format("{} slower{}.", times(a.slowdown), since(a));
@@ -81,21 +88,24 @@ std::string opening(const Report& r) {
       break;
     case PatternKind::periodic:
       if (a.pattern.period_steps)
-        return fmt::format("Every {} steps, one takes {} as long{}.", with_thousands(*a.pattern.period_steps),
-                           times(a.pattern.period_ratio), periodic_cost(a));
+        return fmt::format("Every {} steps, one takes {} as long{}.",
+                           with_thousands(*a.pattern.period_steps), times(a.pattern.period_ratio),
+                           periodic_cost(a));
       break;
     case PatternKind::intermittent:
       if (!a.straggles.empty()) break;
       if (std::string few = few_outliers(a); !few.empty()) return few;
       return fmt::format("{} of {} steps {} slow{}.", a.outliers.size(),
-                         with_thousands(static_cast<int64_t>(a.steps.size())), a.outliers.size() == 1 ? "is" : "are",
+                         with_thousands(static_cast<int64_t>(a.steps.size())),
+                         a.outliers.size() == 1 ? "is" : "are",
                          a.outliers.size() == 1 ? "" : ", one at a time");
     case PatternKind::chronic:
     case PatternKind::none:
       break;
   }
   if (std::string past = past_episode(a); !past.empty() && a.straggles.empty()) return past;
-  if (a.productive_fraction >= 0) return fmt::format("{} {} of each step.", computing(r), percent(a.productive_fraction));
+  if (a.productive_fraction >= 0)
+    return fmt::format("{} {} of each step.", computing(r), percent(a.productive_fraction));
   return "";
 }
 
@@ -108,10 +118,14 @@ std::string who(const Report& r) {
 std::string waits_for(const Finding& f, const Report& r) {
   std::string_view what;
   const std::string& id = f.cause;
-  if (id.starts_with("input.") || id.starts_with("storage.")) what = "input";
-  else if (id.starts_with("network.")) what = "the network";
-  else if (id == "sync.communication_bound") return "";  // nobody is late there
-  else if (id.starts_with("sync.")) what = "late work";
+  if (id.starts_with("input.") || id.starts_with("storage."))
+    what = "input";
+  else if (id.starts_with("network."))
+    what = "the network";
+  else if (id == "sync.communication_bound")
+    return "";  // nobody is late there
+  else if (id.starts_with("sync."))
+    what = "late work";
   if (id.starts_with("storage.")) {
     double checkpoint = 0, input = 0;
     for (const auto& row : r.attribution.ledger) {
@@ -122,32 +136,48 @@ std::string waits_for(const Finding& f, const Report& r) {
   }
   if (what.empty()) return "";
   const std::string subject = who(r);
-  return fmt::format("{} {} for {}, because ", subject, subject.starts_with("All") ? "wait" : "waits", what);
+  return fmt::format("{} {} for {}, because ", subject,
+                     subject.starts_with("All") ? "wait" : "waits", what);
 }
 
 std::string capitalised(std::string text) {
-  if (!text.empty() && text[0] >= 'a' && text[0] <= 'z') text[0] = static_cast<char>(text[0] - 'a' + 'A');
+  if (!text.empty() && text[0] >= 'a' && text[0] <= 'z')
+    text[0] = static_cast<char>(text[0] - 'a' + 'A');
   return text;
 }
 
 size_t open_causes(const Report& r) {
-  return static_cast<size_t>(std::count_if(r.findings.begin(), r.findings.end(),
-                                           [](const Finding& f) { return f.confidence < kPossible; }));
+  return static_cast<size_t>(
+      std::count_if(r.findings.begin(), r.findings.end(),
+                    [](const Finding& f) { return f.confidence < kPossible; }));
 }
 
 std::string phase_sentence(const LedgerRow& row, const Attribution& a) {
   std::string what = std::string(name(row.phase));
   switch (row.phase) {
-    case Phase::input_wait: what = "Waiting for input"; break;
-    case Phase::h2d: what = "Copying to the device"; break;
-    case Phase::collective: what = "Time in collectives"; break;
-    case Phase::p2p: what = "Waiting for other stages"; break;
-    case Phase::unexplained: what = "Time that no record covers"; break;
-    default: what = "Time in " + what;
+    case Phase::input_wait:
+      what = "Waiting for input";
+      break;
+    case Phase::h2d:
+      what = "Copying to the device";
+      break;
+    case Phase::collective:
+      what = "Time in collectives";
+      break;
+    case Phase::p2p:
+      what = "Waiting for other stages";
+      break;
+    case Phase::unexplained:
+      what = "Time that no record covers";
+      break;
+    default:
+      what = "Time in " + what;
   }
   if (row.before)
-    return fmt::format("{} grew from {} to {} a step.", what, seconds(*row.before), seconds(row.seconds));
-  return fmt::format("{} is {} of each step of {}.", what, seconds(row.seconds), seconds(a.current_s));
+    return fmt::format("{} grew from {} to {} a step.", what, seconds(*row.before),
+                       seconds(row.seconds));
+  return fmt::format("{} is {} of each step of {}.", what, seconds(row.seconds),
+                     seconds(a.current_s));
 }
 
 std::string undetermined(const Report& r) {
@@ -155,12 +185,15 @@ std::string undetermined(const Report& r) {
   if (!out.empty()) out += ' ';
   const auto& a = r.attribution;
   if (a.steps.size() == 0 && a.level == EvidenceLevel::metrics && r.findings.empty()) {
-    out += "Nothing suspicious in these samples alone; without step times a slowdown cannot be judged.";
+    out +=
+        "Nothing suspicious in these samples alone; without step times a slowdown cannot be "
+        "judged.";
   } else if (a.steps.size() == 0 && r.findings.empty()) {
     out += "Cannot judge: no step times in what was read.";
   } else if (a.pattern.kind == PatternKind::none && a.episodes.empty() && open_causes(r) == 0) {
     out += "No slowdown seen";
-    if (a.steps.size() > 1) out += fmt::format(" over {} steps", with_thousands(static_cast<int64_t>(a.steps.size())));
+    if (a.steps.size() > 1)
+      out += fmt::format(" over {} steps", with_thousands(static_cast<int64_t>(a.steps.size())));
     if (a.steps.size() == 1) out += " in the one step recorded";
     out += "; what bounds the step is not known from this evidence.";
   } else {
@@ -180,7 +213,8 @@ std::string undetermined(const Report& r) {
     for (size_t i = 0; i < open.size() && i < 3; ++i) out += (i == 0 ? " " : ", ") + open[i];
     out += '.';
   }
-  if (!r.next_measurements.empty()) out += fmt::format(" To decide: {}.", r.next_measurements.front().text);
+  if (!r.next_measurements.empty())
+    out += fmt::format(" To decide: {}.", r.next_measurements.front().text);
   return out;
 }
 
@@ -193,7 +227,8 @@ const LedgerRow* waiting_phase(const Attribution& a) {
   const LedgerRow* most = nullptr;
   const auto grown = [](const LedgerRow& row) { return row.seconds - row.before.value_or(0); };
   for (const auto& row : a.ledger) {
-    const bool works = row.phase == Phase::forward || row.phase == Phase::backward || row.phase == Phase::optimizer;
+    const bool works = row.phase == Phase::forward || row.phase == Phase::backward ||
+                       row.phase == Phase::optimizer;
     if (works && !row.before) continue;  // computing is what a step is for
     if (most == nullptr || grown(row) > grown(*most)) most = &row;
   }
@@ -211,7 +246,8 @@ void headline(Report& r) {
   const auto& a = r.attribution;
   if (std::abs(a.replay_error) > kReplayError) {
     r.verdict_word = "inconclusive";
-    r.headline = fmt::format("Inconclusive: replay misses the step time by {}.", percent(std::abs(a.replay_error)));
+    r.headline = fmt::format("Inconclusive: replay misses the step time by {}.",
+                             percent(std::abs(a.replay_error)));
     if (!r.findings.empty())
       r.headline += fmt::format(" The most likely cause would be {}.", r.findings.front().cause);
     return;
@@ -229,12 +265,14 @@ void headline(Report& r) {
   r.verdict_word = confidence_word(f.confidence);
   if (f.cause == "healthy.compute_bound") {
     r.verdict_word = "healthy";
-    r.headline = fmt::format("Nothing waits: GPUs compute {} of each step.", percent(a.productive_fraction));
+    r.headline =
+        fmt::format("Nothing waits: GPUs compute {} of each step.", percent(a.productive_fraction));
     return;
   }
   std::string out = opening(r);
   // The opening has said it, with its cost.
-  if (f.cause == "workload.periodic_work" && r.attribution.pattern.kind == PatternKind::periodic && !out.empty()) {
+  if (f.cause == "workload.periodic_work" && r.attribution.pattern.kind == PatternKind::periodic &&
+      !out.empty()) {
     r.headline = out;
     return;
   }

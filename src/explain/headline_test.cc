@@ -25,7 +25,8 @@ TEST(Headline, SaysHowMuchSinceWhenWhoAndWhy) {
   Report r = with_finding("storage.throughput_ceiling", 0.94);
   headline(r);
   EXPECT_EQ(r.headline,
-            "4.8× slower since step 61,240. All 4 ranks wait for input, because reads are at the 500 MB/s ceiling.");
+            "4.8× slower since step 61,240. All 4 ranks wait for input, because reads are at the "
+            "500 MB/s ceiling.");
   EXPECT_EQ(r.verdict_word, "very likely");
 }
 
@@ -64,7 +65,9 @@ TEST(Headline, WhatWaitsIsSaidAlsoWithoutACause) {
   r.attribution.ledger.push_back({Phase::backward, 0.112, 0.2, 0.112, {}});
   r.untested.push_back({"storage.latency", {"x"}, true});
   headline(r);
-  EXPECT_NE(r.headline.find("Waiting for input grew from 2 ms to 0.458 s a step."), std::string::npos) << r.headline;
+  EXPECT_NE(r.headline.find("Waiting for input grew from 2 ms to 0.458 s a step."),
+            std::string::npos)
+      << r.headline;
   EXPECT_NE(r.headline.find("storage.latency"), std::string::npos) << r.headline;
 }
 
@@ -85,7 +88,8 @@ TEST(Headline, ASlowStretchThatIsOverIsTold) {
   e.seconds_per_step = 0.14;
   r.attribution.episodes.push_back(e);
   headline(r);
-  EXPECT_NE(r.headline.find("Steps 1,000 to 1,499 took 2.0× as long"), std::string::npos) << r.headline;
+  EXPECT_NE(r.headline.find("Steps 1,000 to 1,499 took 2.0× as long"), std::string::npos)
+      << r.headline;
   EXPECT_EQ(r.headline.find("No slowdown"), std::string::npos) << r.headline;
 }
 

@@ -14,7 +14,8 @@ namespace {
 
 // Means per step and rank over the steps in the current window (all steps when they have no times).
 struct InputRates {
-  double samples = kNaN, bytes = kNaN, workers = kNaN, work_s = kNaN, input_wait_s = kNaN, step_s = kNaN;
+  double samples = kNaN, bytes = kNaN, workers = kNaN, work_s = kNaN, input_wait_s = kNaN,
+         step_s = kNaN;
   size_t ranks = 0;
 };
 
@@ -38,7 +39,9 @@ InputRates input_rates(const View& view) {
   Mean samples, bytes, workers, work;
   for (size_t i = 0; i < t.size(); ++i) {
     if (t.kind[i] != StepKind::train) continue;
-    if (window.from != kNoTime && (t.start[i] == kNoTime || t.start[i] < window.from || t.start[i] > window.to)) continue;
+    if (window.from != kNoTime &&
+        (t.start[i] == kNoTime || t.start[i] < window.from || t.start[i] > window.to))
+      continue;
     samples.add(StepTable::number(t.samples, i));
     bytes.add(StepTable::number(t.bytes, i));
     workers.add(StepTable::number(t.loader_workers, i));
@@ -69,7 +72,8 @@ std::optional<double> lookup(const Assumptions& values, const std::string& key) 
   return it == values.end() ? std::nullopt : std::optional(it->second);
 }
 
-std::vector<Ceiling> ceilings_with(const InputRates& r, const Assumptions& set, const Assumptions& assume) {
+std::vector<Ceiling> ceilings_with(const InputRates& r, const Assumptions& set,
+                                   const Assumptions& assume) {
   const double ranks = static_cast<double>(r.ranks);
   Ceiling storage{"storage", kNaN, kNaN, "read rate / bytes per sample"};
   const auto rate = lookup(assume, "storage.read_bytes_per_second");
@@ -102,8 +106,8 @@ std::vector<std::string> action_ids() {
 
 std::vector<Ceiling> ceilings(const View& view) { return ceilings_with(input_rates(view), {}, {}); }
 
-Prediction predict(const View& view, const Report& report, const std::string& action, const Assumptions& set,
-                   const Assumptions& assume) {
+Prediction predict(const View& view, const Report& report, const std::string& action,
+                   const Assumptions& set, const Assumptions& assume) {
   Prediction p;
   p.action = action;
   for (const auto& table : actions())
@@ -118,10 +122,12 @@ Prediction predict(const View& view, const Report& report, const std::string& ac
     for (const auto& c : p.ceilings)
       if (c.then == c.then && (lowest == nullptr || c.then < lowest->then)) lowest = &c;
     if (lowest != nullptr && rate > 0) {
-      // The bound is an upper one: pipelines rarely overlap perfectly, so the lower end is "no change".
+      // The bound is an upper one: pipelines rarely overlap perfectly, so the lower end is "no
+      // change".
       p.speedup = {1, std::max(1.0, lowest->then / rate)};
       p.then_bound_by = lowest->name;
-      p.assumption = "input, preparation and compute overlap fully; the lowest ceiling sets the rate";
+      p.assumption =
+          "input, preparation and compute overlap fully; the lowest ceiling sets the rate";
     }
     if (!(r.samples > 0)) p.missing.emplace_back("samples per step (steps.jsonl: samples)");
     if (!(r.work_s > 0)) p.missing.emplace_back("the workers' time per step (steps.jsonl: loader)");
@@ -139,7 +145,8 @@ Prediction predict(const View& view, const Report& report, const std::string& ac
     }
   }
   if (p.missing.empty())
-    p.missing.push_back(fmt::format("no finding is cured by {}, so nothing here predicts a gain from it", action));
+    p.missing.push_back(
+        fmt::format("no finding is cured by {}, so nothing here predicts a gain from it", action));
   return p;
 }
 

@@ -13,7 +13,8 @@ ViewBuilder loader_bound() {
   b.phase(Phase::input_wait, 0.168, 0).phase(Phase::forward, 0.12, 0);
   auto& t = b.evidence().steps;
   for (int i = 0; i < 20; ++i) {
-    const size_t row = t.append(kNoName, 0, i, ViewBuilder::kBefore + i * ViewBuilder::kSecond, 288'000'000);
+    const size_t row =
+        t.append(kNoName, 0, i, ViewBuilder::kBefore + i * ViewBuilder::kSecond, 288'000'000);
     t.set_number(t.samples, row, 64);
     t.set_number(t.bytes, row, 64e6);
     t.set_number(t.loader_workers, row, 4);

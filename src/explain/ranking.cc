@@ -10,9 +10,10 @@
 namespace firstwait {
 namespace {
 
-// A shallow cause is how a deep one shows: when both are supported it becomes a link of the deep one's chain.
+// A shallow cause is how a deep one shows: when both are supported it becomes a link of the deep
+// one's chain.
 struct Layer {
-  std::string_view deep;     // id, or family with a trailing dot
+  std::string_view deep;  // id, or family with a trailing dot
   std::string_view shallow;
 };
 constexpr Layer kLayers[] = {
@@ -72,7 +73,9 @@ std::optional<Phase> cell_of(const View& view, const Hypothesis& h) {
   return best;
 }
 
-double log_odds(const Tested& t, double doubt) { return t.hypothesis->prior + t.verdict.llr - doubt; }
+double log_odds(const Tested& t, double doubt) {
+  return t.hypothesis->prior + t.verdict.llr - doubt;
+}
 
 }  // namespace
 
@@ -100,12 +103,17 @@ void rank(const View& view, double doubt, std::vector<Tested>& tested) {
     for (const auto& deep : tested) {
       if (!supported(deep) || &deep == &shallow || log_odds(deep, doubt) <= 0) continue;
       const bool layered =
-          std::any_of(std::begin(kLayers), std::end(kLayers), [&](const Layer& l) {
-            return names(l.deep, deep.hypothesis->id) && names(l.shallow, shallow.hypothesis->id);
-          }) ||
-          (shallow.hypothesis->id.starts_with("change.") && !deep.hypothesis->id.starts_with("change.") &&
-           view.attribution.onset.has_value() && deep.cell.has_value() && deep.cell == shallow.cell);
-      if (!layered || !same_place(deep.verdict, shallow.verdict) || !covers(deep.verdict, shallow.verdict)) continue;
+          std::any_of(std::begin(kLayers), std::end(kLayers),
+                      [&](const Layer& l) {
+                        return names(l.deep, deep.hypothesis->id) &&
+                               names(l.shallow, shallow.hypothesis->id);
+                      }) ||
+          (shallow.hypothesis->id.starts_with("change.") &&
+           !deep.hypothesis->id.starts_with("change.") && view.attribution.onset.has_value() &&
+           deep.cell.has_value() && deep.cell == shallow.cell);
+      if (!layered || !same_place(deep.verdict, shallow.verdict) ||
+          !covers(deep.verdict, shallow.verdict))
+        continue;
       if (best == nullptr || log_odds(deep, doubt) > log_odds(*best, doubt)) best = &deep;
     }
     if (best != nullptr) shallow.deeper = best->hypothesis;

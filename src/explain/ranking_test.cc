@@ -13,8 +13,15 @@ constexpr Phase kInput[] = {Phase::input_wait};
 constexpr Phase kCollective[] = {Phase::collective};
 
 Hypothesis hypothesis(std::string_view id, std::span<const Phase> phases) {
-  return {.id = id, .claim = id, .decides = "", .accounts_for = phases, .needs = {}, .thresholds = {},
-          .checklist_step = 1, .prior = 0, .test = nullptr};
+  return {.id = id,
+          .claim = id,
+          .decides = "",
+          .accounts_for = phases,
+          .needs = {},
+          .thresholds = {},
+          .checklist_step = 1,
+          .prior = 0,
+          .test = nullptr};
 }
 
 Tested supported(const Hypothesis& h, double llr, std::vector<std::string> where = {}) {
@@ -28,7 +35,9 @@ Tested supported(const Hypothesis& h, double llr, std::vector<std::string> where
 
 ViewBuilder slow_input() {
   ViewBuilder b;
-  b.phase(Phase::input_wait, 0.4, 0.01).phase(Phase::collective, 0.1, 0.01).phase(Phase::forward, 0.1, 0.1);
+  b.phase(Phase::input_wait, 0.4, 0.01)
+      .phase(Phase::collective, 0.1, 0.01)
+      .phase(Phase::forward, 0.1, 0.1);
   return b;
 }
 
@@ -43,7 +52,8 @@ TEST(Ranking, ALoneCauseCompetesWithUnknown) {
 
 TEST(Ranking, RivalsForOnePhaseShareTheirConfidence) {
   const auto b = slow_input();
-  const Hypothesis x = hypothesis("input.cpu_saturated", kInput), y = hypothesis("storage.metadata", kInput);
+  const Hypothesis x = hypothesis("input.cpu_saturated", kInput),
+                   y = hypothesis("storage.metadata", kInput);
   std::vector<Tested> tested = {supported(x, 3), supported(y, 3)};
   rank(b.view(), 0, tested);
   EXPECT_LT(tested[0].confidence, 0.5);
@@ -52,7 +62,8 @@ TEST(Ranking, RivalsForOnePhaseShareTheirConfidence) {
 
 TEST(Ranking, CausesOfDifferentPhasesDoNotCompete) {
   const auto b = slow_input();
-  const Hypothesis x = hypothesis("input.cpu_saturated", kInput), y = hypothesis("network.congestion", kCollective);
+  const Hypothesis x = hypothesis("input.cpu_saturated", kInput),
+                   y = hypothesis("network.congestion", kCollective);
   std::vector<Tested> tested = {supported(x, 3), supported(y, 3)};
   rank(b.view(), 0, tested);
   EXPECT_GT(tested[0].confidence, 0.9);
@@ -63,7 +74,8 @@ TEST(Ranking, AStragglerBecomesALinkOfTheCauseAtItsPlace) {
   const auto b = slow_input();
   const Hypothesis straggler = hypothesis("sync.straggler", kCollective);
   const Hypothesis hot = hypothesis("gpu.thermal_throttle", kCollective);
-  std::vector<Tested> tested = {supported(straggler, 4, {"rank/3"}), supported(hot, 3, {"gpu/a:0", "rank/3"})};
+  std::vector<Tested> tested = {supported(straggler, 4, {"rank/3"}),
+                                supported(hot, 3, {"gpu/a:0", "rank/3"})};
   rank(b.view(), 0, tested);
   EXPECT_EQ(tested[0].deeper, &hot);
   EXPECT_GT(tested[1].confidence, 0.9);

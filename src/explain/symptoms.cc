@@ -16,8 +16,8 @@ namespace {
 constexpr std::string_view kUtilisation[] = {"DCGM_FI_DEV_GPU_UTIL"};
 
 // Mean over entities of each window.
-std::optional<Symptom> mean_symptom(const std::vector<Reading>& readings, std::string signal, double scale,
-                                    std::string unit) {
+std::optional<Symptom> mean_symptom(const std::vector<Reading>& readings, std::string signal,
+                                    double scale, std::string unit) {
   if (readings.empty()) return std::nullopt;
   double before = 0, now = 0;
   size_t with_before = 0;
@@ -36,7 +36,8 @@ std::optional<Symptom> mean_symptom(const std::vector<Reading>& readings, std::s
   return s;
 }
 
-// steady: samples stay near their mean; bursts: they swing between busy and idle; idle: hardly ever busy.
+// steady: samples stay near their mean; bursts: they swing between busy and idle; idle: hardly ever
+// busy.
 std::string shape_of(const View& view, std::string_view metric) {
   const NameId id = view.evidence.names.find(metric);
   const Ns from = view.attribution.current.from;
@@ -60,7 +61,8 @@ double mean_of(const std::vector<double>& column, const StepTable& steps, Ns fro
   size_t n = 0;
   for (size_t i = 0; i < column.size(); ++i) {
     const Ns t = steps.start[i];
-    if (std::isnan(column[i]) || (from != kNoTime && (t == kNoTime || t < from || t > to))) continue;
+    if (std::isnan(column[i]) || (from != kNoTime && (t == kNoTime || t < from || t > to)))
+      continue;
     sum += column[i];
     ++n;
   }
@@ -83,7 +85,9 @@ std::vector<Symptom> symptoms(const View& view) {
     weight += t.steps;
   }
   if (weight > 0) out.push_back({"gpu_busy", "ratio", "", std::nullopt, busy / weight});
-  if (auto s = mean_symptom(gauge(view, "DCGM_FI_DEV_FB_USED"), "gpu_memory_used", 1048576, "bytes")) out.push_back(*s);
+  if (auto s =
+          mean_symptom(gauge(view, "DCGM_FI_DEV_FB_USED"), "gpu_memory_used", 1048576, "bytes"))
+    out.push_back(*s);
   const auto& steps = view.evidence.steps;
   const double samples = mean_of(steps.samples, steps, a.current.from, a.current.to);
   if (samples > 0 && a.current_s > 0 && !a.ranks.ranks.empty()) {
@@ -123,10 +127,13 @@ Recovery recovery(const View& view) {
     r.last_good_step = static_cast<int32_t>(*step);
   } else {
     const auto after = std::upper_bound(steps.start.begin(), steps.start.end(), last->start);
-    if (after != steps.start.begin()) r.last_good_step = steps.step[static_cast<size_t>(after - steps.start.begin()) - 1];
+    if (after != steps.start.begin())
+      r.last_good_step = steps.step[static_cast<size_t>(after - steps.start.begin()) - 1];
   }
   const Ns done = last->end == kNoTime ? last->start : last->end;
-  const double hours = (static_cast<double>(steps.start.back() + steps.time.back()) - static_cast<double>(done)) / 3.6e12;
+  const double hours =
+      (static_cast<double>(steps.start.back() + steps.time.back()) - static_cast<double>(done)) /
+      3.6e12;
   size_t gpus = 0;
   for (const auto& [rank, info] : view.evidence.ranks) gpus += info.gpu.empty() ? 0 : 1;
   if (hours > 0 && gpus > 0) r.gpu_hours_at_risk = hours * static_cast<double>(gpus);
@@ -136,13 +143,15 @@ Recovery recovery(const View& view) {
 std::vector<SignalLane> lanes(const View& view, const std::vector<Finding>& findings) {
   std::vector<SignalLane> out;
   const auto& e = view.evidence;
-  const auto add = [&](std::string_view metric, std::string_view entity, std::string title, std::string unit, int step,
-                       std::optional<double> before, std::optional<double> now, bool counter) {
+  const auto add = [&](std::string_view metric, std::string_view entity, std::string title,
+                       std::string unit, int step, std::optional<double> before,
+                       std::optional<double> now, bool counter) {
     if (out.size() >= 8) return;
     const NameId id = e.names.find(metric);
     if (id == kNoName) return;
     for (const auto& s : e.series) {
-      if (s.metric != id || (!entity.empty() && e.names[s.entity] != entity) || s.time.size() < 2) continue;
+      if (s.metric != id || (!entity.empty() && e.names[s.entity] != entity) || s.time.size() < 2)
+        continue;
       SignalLane lane;
       lane.name = std::move(title);
       lane.entity = e.names[s.entity];
@@ -156,17 +165,20 @@ std::vector<SignalLane> lanes(const View& view, const std::vector<Finding>& find
         lane.value = s.value;
       } else {
         for (size_t i = 1; i < s.time.size(); ++i) {
-          const double dt = (static_cast<double>(s.time[i]) - static_cast<double>(s.time[i - 1])) * 1e-9;
+          const double dt =
+              (static_cast<double>(s.time[i]) - static_cast<double>(s.time[i - 1])) * 1e-9;
           if (!(dt > 0)) continue;
           lane.time.push_back(s.time[i]);
-          lane.value.push_back((s.value[i] >= s.value[i - 1] ? s.value[i] - s.value[i - 1] : s.value[i]) / dt);
+          lane.value.push_back(
+              (s.value[i] >= s.value[i - 1] ? s.value[i] - s.value[i - 1] : s.value[i]) / dt);
         }
       }
       if (lane.time.size() >= 2) out.push_back(std::move(lane));
       return;
     }
   };
-  add("DCGM_FI_DEV_GPU_UTIL", "", "GPU utilization", "percent", 1, std::nullopt, std::nullopt, false);
+  add("DCGM_FI_DEV_GPU_UTIL", "", "GPU utilization", "percent", 1, std::nullopt, std::nullopt,
+      false);
   for (const auto& f : findings)
     for (const auto& row : f.verdict.evidence)
       if (!row.metric.empty())
@@ -180,11 +192,14 @@ std::vector<Observation> observations(const View& view, const std::vector<Tested
   const auto& a = view.attribution;
   for (const auto& o : a.offsets) {
     const bool slower = o.ratio >= 1;
-    out.push_back({fmt::format("rank {} is {} {} than the median rank throughout: a standing offset, not a fault", o.rank,
-                               percent(std::abs(o.ratio - 1)), slower ? "slower" : "faster"),
-                   fmt::format("rank/{}", o.rank), known(o.seconds_per_step)});
+    out.push_back(
+        {fmt::format(
+             "rank {} is {} {} than the median rank throughout: a standing offset, not a fault",
+             o.rank, percent(std::abs(o.ratio - 1)), slower ? "slower" : "faster"),
+         fmt::format("rank/{}", o.rank), known(o.seconds_per_step)});
   }
-  // A supported cause that is the link of a deeper one was used there; what is certain but costs nothing is told here.
+  // A supported cause that is the link of a deeper one was used there; what is certain but costs
+  // nothing is told here.
   for (const auto& t : tested) {
     if (t.verdict.outcome != Outcome::supported || t.deeper == nullptr) continue;
     out.push_back({fmt::format("{} also holds and is a link of {}", t.hypothesis->id, t.deeper->id),

@@ -71,9 +71,7 @@ std::string_view phase_words(Phase phase) {
   }
 }
 
-std::string change_text(double before, double now) {
-  return change_text(before, now, "s");
-}
+std::string change_text(double before, double now) { return change_text(before, now, "s"); }
 
 Weighing& Weighing::supports(double llr, EvidenceRow row) {
   decided_ = true;

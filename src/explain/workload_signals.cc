@@ -77,9 +77,10 @@ std::vector<size_t> slow_steps(const View& view) {
   return {out.begin(), out.end()};
 }
 
-// Periodic work of its own must not be taken for the event's: a step is compared with those at the same place in the
-// period only.
-static void compare_within_class(const Attribution& a, const std::set<size_t>& with, EventMatch& m) {
+// Periodic work of its own must not be taken for the event's: a step is compared with those at the
+// same place in the period only.
+static void compare_within_class(const Attribution& a, const std::set<size_t>& with,
+                                 EventMatch& m) {
   const auto& steps = a.steps;
   const int32_t period = a.pattern.period_steps.value_or(0);
   const auto slow_class = [&](size_t i) {
@@ -92,7 +93,8 @@ static void compare_within_class(const Attribution& a, const std::set<size_t>& w
   std::vector<double> ratios;
   double extra = 0;
   for (size_t c = 0; c < 2; ++c) {
-    // When all of a class have the event, the event is what makes the class: then the others are normal.
+    // When all of a class have the event, the event is what makes the class: then the others are
+    // normal.
     const auto& normal_steps = out[c].empty() ? out[1 - c] : out[c];
     const double normal = normal_steps.empty() ? kNaN : median(normal_steps);
     if (!(normal > 0)) continue;

@@ -11,11 +11,12 @@
 
 namespace firstwait {
 
-// One of the two. Everything that was not measured is NaN, negative or empty as elsewhere in the model.
+// One of the two. Everything that was not measured is NaN, negative or empty as elsewhere in the
+// model.
 struct ComparedSide {
-  std::string label;          // what the user named: the path, or a window
-  std::string job;            // may be empty
-  int64_t steps = 0;          // steps that were compared
+  std::string label;  // what the user named: the path, or a window
+  std::string job;    // may be empty
+  int64_t steps = 0;  // steps that were compared
   int32_t ranks = -1;
   EvidenceLevel level = EvidenceLevel::none;
   double mean_s = kNaN, median_s = kNaN;
@@ -42,14 +43,14 @@ struct PredictedGain {
 
 struct Comparison {
   ComparedSide before, after;
-  bool unitless = false;       // the step times of both are relative numbers, no seconds
+  bool unitless = false;  // the step times of both are relative numbers, no seconds
   double speedup_mean = kNaN, speedup_median = kNaN;  // before over after: above 1 is faster now
-  Interval speedup_ci;         // 95 %, of `ci_of`
-  std::string ci_of = "mean";  // "mean" or "median"
-  std::optional<bool> distinguishable;  // absent: too few steps to tell
-  std::string test;            // "Mann-Whitney U"
+  Interval speedup_ci;                                // 95 %, of `ci_of`
+  std::string ci_of = "mean";                         // "mean" or "median"
+  std::optional<bool> distinguishable;                // absent: too few steps to tell
+  std::string test;                                   // "Mann-Whitney U"
   double p_value = kNaN;
-  std::string headline;        // one sentence
+  std::string headline;               // one sentence
   std::vector<ComparedPhase> phases;  // the largest change first
   std::vector<Symptom> symptoms;
   std::vector<ComparedSetting> settings;  // those that differ

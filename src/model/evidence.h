@@ -36,7 +36,8 @@ struct Evidence {
   std::vector<FlightStatus> flight_status;
   std::vector<int32_t> flight_ranks;  // ranks of which a flight record was read
   std::vector<Source> sources;
-  std::map<std::string, std::string> notes;  // path of an input: what its importer says of it, for Source::note
+  std::map<std::string, std::string>
+      notes;  // path of an input: what its importer says of it, for Source::note
   Health health;
 
   RankInfo& rank(int32_t r) {

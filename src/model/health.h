@@ -1,4 +1,5 @@
-// Health of the inputs: everything that was skipped, repaired or lost is counted under a name, with a remedy.
+// Health of the inputs: everything that was skipped, repaired or lost is counted under a name, with
+// a remedy.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -29,7 +30,8 @@ struct HealthEntry {
 class Health {
  public:
   // `counter` must outlive this object (descriptors are constants).
-  void add(std::string_view source, const HealthCounter& counter, uint64_t count = 1, std::string_view place = {});
+  void add(std::string_view source, const HealthCounter& counter, uint64_t count = 1,
+           std::string_view place = {});
   const std::vector<HealthEntry>& entries() const { return entries_; }
 
  private:

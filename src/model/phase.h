@@ -7,18 +7,30 @@
 
 namespace firstwait {
 
-using Ns = int64_t;                        // nanoseconds: since the Unix epoch for times
-inline constexpr Ns kNoTime = INT64_MIN;   // a time that was not recorded
-inline constexpr Ns kNoDuration = -1;      // a duration that was not recorded
+using Ns = int64_t;                       // nanoseconds: since the Unix epoch for times
+inline constexpr Ns kNoTime = INT64_MIN;  // a time that was not recorded
+inline constexpr Ns kNoDuration = -1;     // a duration that was not recorded
 
 enum class Phase : uint8_t {
-  input_wait, h2d, forward, backward, optimizer, collective, p2p, checkpoint, evaluation, gc, logging,
-  compile, host, unexplained
+  input_wait,
+  h2d,
+  forward,
+  backward,
+  optimizer,
+  collective,
+  p2p,
+  checkpoint,
+  evaluation,
+  gc,
+  logging,
+  compile,
+  host,
+  unexplained
 };
 inline constexpr size_t kPhases = 14;
 inline constexpr std::array<std::string_view, kPhases> kPhaseNames = {
-    "input_wait", "h2d", "forward", "backward", "optimizer", "collective", "p2p", "checkpoint",
-    "evaluation", "gc", "logging", "compile", "host", "unexplained"};
+    "input_wait", "h2d",        "forward", "backward", "optimizer", "collective", "p2p",
+    "checkpoint", "evaluation", "gc",      "logging",  "compile",   "host",       "unexplained"};
 constexpr size_t index(Phase p) { return static_cast<size_t>(p); }
 constexpr std::string_view name(Phase p) { return kPhaseNames[index(p)]; }
 constexpr std::optional<Phase> phase_from_name(std::string_view text) {

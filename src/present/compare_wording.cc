@@ -38,8 +38,7 @@ std::string comparison_headline(const Comparison& c) {
 std::string certainty_text(const Comparison& c) {
   std::vector<std::string> parts;
   if (std::isfinite(c.speedup_mean)) parts.push_back("mean ratio " + times(c.speedup_mean));
-  if (std::isfinite(c.speedup_median))
-    parts.push_back("median ratio " + times(c.speedup_median));
+  if (std::isfinite(c.speedup_median)) parts.push_back("median ratio " + times(c.speedup_median));
   std::string text = fmt::format("{}", fmt::join(parts, ", "));
   if (c.speedup_ci.known())
     text += fmt::format("; 95 % interval of the {} {}", c.ci_of.empty() ? "ratio" : c.ci_of,
@@ -63,8 +62,9 @@ std::vector<std::string> compared_outliers(const Comparison& c) {
     for (const auto& o : side.outliers) {
       std::string text = fmt::format("{}: step {}", which, with_thousands(o.step));
       if (o.rank >= 0) text += fmt::format(" of rank {}", o.rank);
-      text +=
-          fmt::format(" took {}, {} its neighbours", c.unitless ? three_digits(o.seconds) : firstwait::seconds(o.seconds), times(o.ratio));
+      text += fmt::format(" took {}, {} its neighbours",
+                          c.unitless ? three_digits(o.seconds) : firstwait::seconds(o.seconds),
+                          times(o.ratio));
       if (o.phase != Phase::unexplained)
         text += fmt::format("; {} grew most", phase_label(o.phase));
       out.push_back(text + ".");

@@ -168,12 +168,12 @@ std::string ledger_row_html(const Report& report, const Axis& axis) {
   std::string plot = fmt::format(
       "<svg viewBox=\"0 0 1000 100\" preserveAspectRatio=\"none\" role=\"img\" aria-label=\"Step "
       "time along the critical path, {} steps, up to {}\">{}</svg>{}",
-      with_thousands(static_cast<int64_t>(s.size())), html_text(column.with_unit(top_s / 1.06)), svg,
-      onset_line(report, axis));
+      with_thousands(static_cast<int64_t>(s.size())), html_text(column.with_unit(top_s / 1.06)),
+      svg, onset_line(report, axis));
   for (double t = every; t < top_s; t += every)
-    plot +=
-        fmt::format("<span class=\"tag\" style=\"left:4px;top:calc({:.1f}% - 14px)\">{}</span>", level(t * 1e9),
-                    html_text(report.job.unitless ? three_digits(t) : firstwait::seconds(t)));
+    plot += fmt::format("<span class=\"tag\" style=\"left:4px;top:calc({:.1f}% - 14px)\">{}</span>",
+                        level(t * 1e9),
+                        html_text(report.job.unitless ? three_digits(t) : firstwait::seconds(t)));
   if (std::isfinite(baseline))
     plot += fmt::format(
         "<span class=\"tag\" style=\"left:22%;top:calc({:.1f}% - 17px)\">baseline {}</span>",

@@ -49,7 +49,8 @@ std::string step_time(double seconds, bool unitless) {
 }
 
 // One mark for each step on a common scale from zero; the slowest stay when there are too many.
-std::string distribution(const ComparedSide& side, std::string_view name, double top, bool unitless) {
+std::string distribution(const ComparedSide& side, std::string_view name, double top,
+                         bool unitless) {
   std::vector<double> steps = side.step_s;
   std::erase_if(steps, [](double s) { return !std::isfinite(s) || s < 0; });
   const size_t all = steps.size();

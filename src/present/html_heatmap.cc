@@ -169,12 +169,13 @@ std::string host_labels(const Report& report, const std::vector<Band>& bands, do
     const double middle = (y + 5.0 * static_cast<double>(to - from)) / height;
     const std::string& host = bands[from].host;
     // The host goes above its ranks where two lines fit; labels that would touch are left out.
-    const bool two = !host.empty() && 10.0 * static_cast<double>(to - from) / height * pixels >= 2 * kLine;
+    const bool two =
+        !host.empty() && 10.0 * static_cast<double>(to - from) / height * pixels >= 2 * kLine;
     const double half = two ? kLine : kLine / 2;
     if (middle * pixels - half >= below) {
       out += fmt::format(
-          "<span class=\"hosts\" style=\"top:calc(8px + (100% - 16px)*{:.3f} - {}px)\">{}{}</span>", middle, half,
-          host.empty() ? "rank " : html_text(host) + (two ? "<br>" : " "),
+          "<span class=\"hosts\" style=\"top:calc(8px + (100% - 16px)*{:.3f} - {}px)\">{}{}</span>",
+          middle, half, host.empty() ? "rank " : html_text(host) + (two ? "<br>" : " "),
           first == last ? std::to_string(first) : fmt::format("{}–{}", first, last));
       below = middle * pixels + half;
       ++labels;

@@ -51,8 +51,8 @@ std::string state_line(const Report& r) {
   if (onset && onset->time != kNoTime && r.start != kNoTime) {
     out += fmt::format("<span>since {} UTC", utc_clock(onset->time));
     if (r.end != kNoTime && r.end > onset->time)
-      out += ", " +
-             firstwait::seconds((static_cast<double>(r.end) - static_cast<double>(onset->time)) / 1e9);
+      out += ", " + firstwait::seconds(
+                        (static_cast<double>(r.end) - static_cast<double>(onset->time)) / 1e9);
     out += "</span>";
   }
   if (r.attribution.pattern.kind != PatternKind::none)
@@ -129,10 +129,11 @@ std::string figures(const Report& r) {
         std::isfinite(r.attribution.productive_fraction) ? "productive fraction" : "not measured");
   }
   const std::string lost = lost_text(r);
-  out += figure("Lost so far", lost.empty() ? std::string(kAbsent) : lost,
-                !lost.empty()                                                  ? ""
-                : !r.findings.empty() && r.findings[0].cost_gpu_hours.has_value() ? "under 0.1 GPU h"
-                                                                                  : "not known");
+  out +=
+      figure("Lost so far", lost.empty() ? std::string(kAbsent) : lost,
+             !lost.empty()                                                     ? ""
+             : !r.findings.empty() && r.findings[0].cost_gpu_hours.has_value() ? "under 0.1 GPU h"
+                                                                               : "not known");
   const Action* best = nullptr;
   if (!r.findings.empty() && tone_of(r) != Tone::healthy)
     for (const auto& a : r.findings[0].actions) {
@@ -195,8 +196,9 @@ std::string checklist(const Report& r) {
                                   : c.status == CheckStatus::suspect ? "Suspect"
                                   : c.status == CheckStatus::clear   ? "Clear"
                                                                      : "Unobserved";
-    out += fmt::format("<li><span>{} {}</span><b class=\"st {}\">{}{}</b><br>{}</li>", c.step,
-                       html_text(capital(c.name)), style, sign_svg(sign), word, html_text(c.summary));
+    out +=
+        fmt::format("<li><span>{} {}</span><b class=\"st {}\">{}{}</b><br>{}</li>", c.step,
+                    html_text(capital(c.name)), style, sign_svg(sign), word, html_text(c.summary));
   }
   return out + "</ol>\n";
 }
@@ -226,8 +228,8 @@ std::string html_report(const Report& r) {
   out += section_input(r);
   std::string notes = "<span>schema firstwait.report/1</span>";
   if (std::isfinite(r.attribution.replay_error))
-    notes += fmt::format("<span>replay error {}</span>",
-                         percent(std::abs(r.attribution.replay_error)));
+    notes +=
+        fmt::format("<span>replay error {}</span>", percent(std::abs(r.attribution.replay_error)));
   return out + html_foot(json_report(r), notes);
 }
 

@@ -58,8 +58,8 @@ std::string action_item(const Action& a, const std::string& mark, double top) {
         "style=\"left:{:.1f}%;width:{:.1f}%\"></i></div>",
         e.open ? " class=\"open\"" : "", e.left, e.width);
   }
-  out += fmt::format("<div class=\"g\"><span>predicted <b>{}</b></span>",
-                     html_text(times(a.speedup)));
+  out +=
+      fmt::format("<div class=\"g\"><span>predicted <b>{}</b></span>", html_text(times(a.speedup)));
   if (!a.then_bound_by.empty())
     out += fmt::format("<span class=\"mid\">then bound by {}</span>", html_text(a.then_bound_by));
   if (!a.assumption.empty())
@@ -230,9 +230,10 @@ std::string section_input(const Report& r) {
   for (size_t i = 0; i < r.sources.size() && i < kMostSources; ++i) {
     const Source& s = r.sources[i];
     const std::string note =
-        s.note.empty() ? with_thousands(static_cast<int64_t>(std::min<uint64_t>(s.rows, INT64_MAX))) +
-                             (s.rows == 1 ? " row" : " rows")
-                       : s.note;
+        s.note.empty()
+            ? with_thousands(static_cast<int64_t>(std::min<uint64_t>(s.rows, INT64_MAX))) +
+                  (s.rows == 1 ? " row" : " rows")
+            : s.note;
     body +=
         fmt::format("<tr><td><b>{}</b></td><td class=\"mid\">{}</td><td class=\"num\">{}</td></tr>",
                     html_text(s.path), html_text(s.importer), html_text(note));

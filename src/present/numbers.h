@@ -1,4 +1,5 @@
-// The numbers that only reports show, beside those of base/numbers.h: intervals, columns of times, lists.
+// The numbers that only reports show, beside those of base/numbers.h: intervals, columns of times,
+// lists.
 #pragma once
 #include <string>
 #include <string_view>
@@ -9,8 +10,8 @@
 
 namespace firstwait {
 
-std::string confidence_text(double confidence);   // "94 %", at most 99
-std::string times(const Interval& interval);      // "1.9–2.1×", "at most 1.66×", "at least 2.0×"
+std::string confidence_text(double confidence);  // "94 %", at most 99
+std::string times(const Interval& interval);  // "1.9–2.1×", "at most 1.66×", "at least 2.0×"
 
 // A column of durations in one unit and with one number of decimals.
 struct SecondsColumn {

@@ -22,7 +22,8 @@ std::string text_prediction(const Prediction& p) {
   if (!p.assumption.empty()) out += fmt::format("  assumes        {}\n", p.assumption);
   if (!p.caution.empty()) out += fmt::format("  caution        {}\n", p.caution);
   for (const auto& c : p.ceilings)
-    out += fmt::format("  {:<14} {} → {} samples/s ({})\n", c.name, three_digits(c.now), three_digits(c.then), c.from);
+    out += fmt::format("  {:<14} {} → {} samples/s ({})\n", c.name, three_digits(c.now),
+                       three_digits(c.then), c.from);
   for (const auto& m : p.missing) out += fmt::format("  missing        {}\n", m);
   return out;
 }

@@ -240,9 +240,11 @@ void show_actions(TextPage& page, const Report& r) {
     }
     if (!beside) page.paragraph("then bound by " + a.then_bound_by, 5);
     // Neighbours that rest on the same share its line.
-    const bool again = i + 1 < actions.size() && i + 1 < kMostActions && actions[i + 1].assumption == a.assumption;
+    const bool again =
+        i + 1 < actions.size() && i + 1 < kMostActions && actions[i + 1].assumption == a.assumption;
     if (!a.assumption.empty() && !again)
-      page.paragraph((i > 0 && actions[i - 1].assumption == a.assumption ? "all of these assume " : "assumes ") +
+      page.paragraph((i > 0 && actions[i - 1].assumption == a.assumption ? "all of these assume "
+                                                                         : "assumes ") +
                          ("that " + a.assumption),
                      5);
     if (!a.caution.empty()) cautions.push_back(fmt::format("Caution for {}: {}", mark, a.caution));
@@ -290,9 +292,11 @@ void show_symptoms(TextPage& page, const Report& r) {
 
 // A job's id as a file name; "report" when there is none or it holds what a shell would take apart.
 std::string page_name(const std::string& id) {
-  const bool plain = !id.empty() && id.front() != '.' && std::all_of(id.begin(), id.end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.';
-  });
+  const bool plain =
+      !id.empty() && id.front() != '.' && std::all_of(id.begin(), id.end(), [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+               c == '-' || c == '_' || c == '.';
+      });
   return plain ? id : "report";
 }
 
@@ -326,7 +330,8 @@ void show_end(TextPage& page, const Report& r, const TextOptions& options) {
   page.labelled("INPUT", input_summary(r));
   show_health(page, r);
   if (!options.input.empty())
-    page.labelled("NEXT", fmt::format("firstwait diagnose {} --format html --out {}.html", options.input, page_name(r.job.id)));
+    page.labelled("NEXT", fmt::format("firstwait diagnose {} --format html --out {}.html",
+                                      options.input, page_name(r.job.id)));
 }
 
 }  // namespace

@@ -263,7 +263,8 @@ TEST(Text, CausesOfAFamilyWithOneAnswerShareALine) {
   Report r = sample::step_change();
   for (const auto* cause : {"change.config", "change.dataset", "change.software"})
     r.ruled_out.insert(r.ruled_out.begin(), {cause, "no onset in 6 steps", {}});
-  EXPECT_THAT(text_report(r, {}), HasSubstr("change.* (3 causes)             no onset in 6 steps\n"));
+  EXPECT_THAT(text_report(r, {}),
+              HasSubstr("change.* (3 causes)             no onset in 6 steps\n"));
 }
 
 TEST(Text, AJobWithoutANameIsCalledByWhatWasRead) {

@@ -140,8 +140,7 @@ void say_straggles(const Report& report, std::vector<std::string>& out) {
     if (observed_rank(report, s.rank) || accused_rank(report, s.rank)) continue;
     std::string text = fmt::format("Rank {} was late in steps {} to {}", s.rank,
                                    with_thousands(s.first_step), with_thousands(s.last_step));
-    if (std::isfinite(s.mean_ratio))
-      text += fmt::format(": {} its peers", times(s.mean_ratio));
+    if (std::isfinite(s.mean_ratio)) text += fmt::format(": {} its peers", times(s.mean_ratio));
     if (std::isfinite(s.peak_ratio)) text += fmt::format(", at most {}", times(s.peak_ratio));
     out.push_back(text + ".");
   }
@@ -219,7 +218,8 @@ std::string subject_line(const Report& report) {
   }
   if (const size_t steps = report.attribution.steps.size(); steps > 0) {
     std::string text = counted(steps, "step", "steps");
-    if (report.span_s > 0 && !report.job.unitless) text += " in " + firstwait::seconds(report.span_s);
+    if (report.span_s > 0 && !report.job.unitless)
+      text += " in " + firstwait::seconds(report.span_s);
     parts.push_back(text);
   }
   if (!report.job.owner.empty()) parts.push_back(report.job.owner);
@@ -345,8 +345,8 @@ std::vector<std::string> also_seen(const Report& report) {
       if (!contains_ignoring_case(text, named)) text += " (" + o.where + ")";
     }
     if (o.seconds_per_step && *o.seconds_per_step > 0)
-      text += (text.ends_with('.') ? " It costs " : "; it costs ") + duration(report, *o.seconds_per_step) +
-              " per step";
+      text += (text.ends_with('.') ? " It costs " : "; it costs ") +
+              duration(report, *o.seconds_per_step) + " per step";
     if (!text.empty() && !text.ends_with('.')) text += ".";
     out.push_back(text);
   }
@@ -404,8 +404,7 @@ std::vector<std::string> what_if_lines(const Report& report) {
   }
   if (std::isfinite(w.stage_share_removal))
     out.push_back(fmt::format("Last stage: removing it takes {} of the loss, alone it makes {}.",
-                              percent(w.stage_share_removal),
-                              percent(w.stage_share_addback)));
+                              percent(w.stage_share_removal), percent(w.stage_share_addback)));
   return out;
 }
 
@@ -445,7 +444,9 @@ std::vector<Rival> untested_rivals(const Report& report) {
   constexpr size_t kMostNeeds = 2;
   std::vector<Rival> out;
   for (const auto* u : untested_by_relevance(report))
-    out.push_back({{u->cause}, u->needs.empty() ? "" : "needs " + comma_text(u->needs, kMostNeeds), u->relevant});
+    out.push_back({{u->cause},
+                   u->needs.empty() ? "" : "needs " + comma_text(u->needs, kMostNeeds),
+                   u->relevant});
   return out;
 }
 
@@ -453,7 +454,8 @@ std::vector<Rival> grouped(const std::vector<Rival>& rivals) {
   std::vector<Rival> out;
   for (const auto& r : rivals) {
     const auto same = std::find_if(out.begin(), out.end(), [&](const Rival& o) {
-      return o.text == r.text && o.relevant == r.relevant && family(o.causes[0]) == family(r.causes[0]);
+      return o.text == r.text && o.relevant == r.relevant &&
+             family(o.causes[0]) == family(r.causes[0]);
     });
     if (same == out.end()) {
       out.push_back(r);
@@ -473,18 +475,21 @@ std::string group_name(const std::vector<std::string>& causes) {
 std::string folded_text(const std::vector<std::string>& causes, bool others) {
   std::vector<std::pair<std::string, size_t>> families;
   for (const auto& cause : causes) {
-    const auto at = std::find_if(families.begin(), families.end(), [&](const auto& f) { return f.first == family(cause); });
+    const auto at = std::find_if(families.begin(), families.end(),
+                                 [&](const auto& f) { return f.first == family(cause); });
     if (at == families.end()) {
       families.emplace_back(family(cause), 1);
     } else {
       ++at->second;
     }
   }
-  std::stable_sort(families.begin(), families.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
+  std::stable_sort(families.begin(), families.end(),
+                   [](const auto& a, const auto& b) { return a.second > b.second; });
   std::vector<std::string> parts;
   for (const auto& [name, count] : families) parts.push_back(fmt::format("{} {}", name, count));
   return fmt::format("{} untested, with what each needs in the JSON and HTML: {}",
-                     others ? counted(causes.size(), "other", "others") : with_thousands(static_cast<int64_t>(causes.size())),
+                     others ? counted(causes.size(), "other", "others")
+                            : with_thousands(static_cast<int64_t>(causes.size())),
                      comma_text(parts, parts.size()));
 }
 
@@ -492,8 +497,9 @@ std::string health_sentence(const HealthEntry& e) {
   const std::string_view severity = e.counter->severity == Severity::info    ? "Note"
                                     : e.counter->severity == Severity::error ? "Error"
                                                                              : "Data lost";
-  std::string text = fmt::format("{}: {} {}×", severity, spaces_for_underscores(e.counter->name),
-                                 with_thousands(static_cast<int64_t>(std::min<uint64_t>(e.count, INT64_MAX))));
+  std::string text =
+      fmt::format("{}: {} {}×", severity, spaces_for_underscores(e.counter->name),
+                  with_thousands(static_cast<int64_t>(std::min<uint64_t>(e.count, INT64_MAX))));
   if (!e.source.empty()) text += " in " + e.source;
   if (!e.first_place.empty()) text += ", first at " + e.first_place;
   text += ". " + capital(std::string(e.counter->remedy));

@@ -60,8 +60,9 @@ struct Rival {
 std::vector<Rival> refuted_rivals(const Report& report);
 std::vector<Rival> untested_rivals(const Report& report);  // the relevant ones first
 std::vector<Rival> grouped(const std::vector<Rival>& rivals);
-std::string group_name(const std::vector<std::string>& causes);   // "change.* (5 causes)"
-std::string folded_text(const std::vector<std::string>& causes, bool others);  // "46 others untested …: gpu 9, storage 8"
+std::string group_name(const std::vector<std::string>& causes);  // "change.* (5 causes)"
+std::string folded_text(const std::vector<std::string>& causes,
+                        bool others);  // "46 others untested …: gpu 9, storage 8"
 std::string health_sentence(const HealthEntry& entry);
 // Lost data first, then errors, then notes.
 std::vector<const HealthEntry*> health_by_severity(const std::vector<HealthEntry>& entries);
