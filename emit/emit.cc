@@ -85,7 +85,7 @@ uint32_t records_wanted(uint32_t asked) {
   if (n == 0) {
     const char* text = std::getenv("FIRSTWAIT_RING_RECORDS");
     n = text != nullptr ? std::strtoull(text, nullptr, 10) : 0;
-    if (n == 0) n = 65536;
+    if (n == 0) n = 16384;
   }
   if (n < kLeastRecords) n = kLeastRecords;
   if (n > kMostRecords) n = kMostRecords;

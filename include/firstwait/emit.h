@@ -51,7 +51,7 @@ enum firstwait_lane { FIRSTWAIT_THREAD = 0, FIRSTWAIT_DEVICE = 1, FIRSTWAIT_BACK
 typedef uint64_t firstwait_op;
 
 /* Makes the ring now instead of with the first record. `records` is its size, rounded up to a power
- * of two; 0 takes FIRSTWAIT_RING_RECORDS or 65536. Returns 0 when the process records, else an
+ * of two; 0 takes FIRSTWAIT_RING_RECORDS or 16384. Returns 0 when the process records, else an
  * errno value (ENOENT: not asked to). */
 FIRSTWAIT_API int firstwait_open(uint32_t records);
 
