@@ -8,13 +8,14 @@ ALLOWED = {
     "base": set(),
     "model": {"base"},
     "collect": {"base", "model"},
+    "agent": {"base", "model", "collect"},
     "import": {"base", "model"},
     "store": {"base", "model"},
     "align": {"base", "model"},
     "attribute": {"base", "model", "align"},
     "explain": {"base", "model", "attribute"},
     "present": {"base", "model"},
-    "apps": {"base", "model", "collect", "import", "store", "align", "attribute", "explain", "present"},
+    "apps": {"base", "model", "collect", "agent", "import", "store", "align", "attribute", "explain", "present"},
 }
 INCLUDE = re.compile(r'^\s*#include\s+"([a-z_]+)/')
 

@@ -4,7 +4,7 @@
 #include <condition_variable>
 #include <thread>
 
-#include "collect/testing.h"
+#include "collect/testing/bench.h"
 
 namespace firstwait {
 namespace {

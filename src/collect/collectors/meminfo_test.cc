@@ -1,4 +1,4 @@
-#include "collect/testing.h"
+#include "collect/testing/bench.h"
 
 namespace firstwait {
 extern const Collector collector_meminfo;
