@@ -5,6 +5,7 @@
 #include <numeric>
 #include <set>
 #include <tuple>
+#include <utility>
 
 #include "align/clocks.h"
 #include "align/flight_recorder.h"
@@ -150,6 +151,26 @@ bool same_moment(const StepTable& t, size_t a, size_t b) {
          t.start[b] <= sat_add(t.start[a], t.duration[a]);
 }
 
+// Two sources, whatever their clocks say: a program that restarts tells as much as before.
+bool two_accounts(const StepTable& t, size_t a, size_t b) {
+  const auto phases = [&t](size_t row) {
+    for (size_t p = 0; p < kPhases; ++p)
+      if (t.phase(row, static_cast<Phase>(p)) > 0) return true;
+    return false;
+  };
+  return same_moment(t, a, b) || phases(a) != phases(b) ||
+         (t.start[a] == kNoTime) != (t.start[b] == kNoTime);
+}
+
+// What the poorer account of a step tells beside its time.
+void add_numbers(StepTable& t, size_t into, size_t from) {
+  for (auto* column : {&t.samples, &t.tokens, &t.bytes, &t.loss})
+    if (const double v = StepTable::number(*column, from);
+        v == v && StepTable::number(*column, into) != StepTable::number(*column, into))
+      t.set_number(*column, into, v);
+  if (t.epoch[into] < 0) t.epoch[into] = t.epoch[from];
+}
+
 struct Kept {
   std::vector<size_t> rows;
   std::map<int32_t, Ns> restarts;  // first repeated step -> when its last attempt began
@@ -157,7 +178,7 @@ struct Kept {
 };
 
 // `rows` is in order of (rank, step, start, reading order). The last attempt of a step wins.
-Kept last_attempts(const StepTable& t, const std::vector<size_t>& rows) {
+Kept last_attempts(StepTable& t, const std::vector<size_t>& rows) {
   Kept kept;
   bool in_restart = false;
   int32_t rank = -1;
@@ -175,9 +196,11 @@ Kept last_attempts(const StepTable& t, const std::vector<size_t>& rows) {
       } else if (t.start[next] == t.start[best] && t.duration[next] == t.duration[best]) {
         ++kept.duplicates;
         if (richness(t, next) > richness(t, best)) best = next;
-      } else if (same_moment(t, best, next)) {
+      } else if (two_accounts(t, best, next)) {
         ++kept.second_source;
-        if (richness(t, next) > richness(t, best)) best = next;
+        const size_t other =
+            richness(t, next) > richness(t, best) ? std::exchange(best, next) : next;
+        add_numbers(t, best, other);
       } else {
         ++kept.restarted;
         repeated = true;

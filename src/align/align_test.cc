@@ -68,6 +68,28 @@ TEST(Align, TheLastAttemptAfterARestartWins) {
   EXPECT_EQ(evidence.events[0].attribute("step"), "6");
 }
 
+TEST(Align, ALogOfTheSameStepsIsASecondAccountAndAddsItsLoss) {
+  for (const Ns log_start : {kNoTime, kEpoch - 3600 * 1000 * kMs}) {
+    Evidence evidence;
+    StepTable& t = evidence.steps;
+    for (int32_t s = 0; s < 10; ++s) {
+      const size_t told = t.append(kNoName, 0, s, kEpoch + s * 100 * kMs, 100 * kMs);
+      t.set_phase(told, Phase::input_wait, 40 * kMs);
+      const size_t log = t.append(
+          kNoName, 0, s, log_start == kNoTime ? kNoTime : log_start + s * 100 * kMs, 101 * kMs);
+      t.set_number(t.loss, log, 3.0 - s);
+    }
+    align(evidence, {});
+    ASSERT_EQ(t.size(), 10U);
+    EXPECT_EQ(t.phase(4, Phase::input_wait), 40 * kMs);
+    EXPECT_EQ(t.duration[4], 100 * kMs);
+    EXPECT_EQ(StepTable::number(t.loss, 4), -1.0);
+    EXPECT_EQ(counted(evidence, "two_sources"), 10U);
+    EXPECT_EQ(counted(evidence, "restarted_steps"), 0U);
+    EXPECT_TRUE(evidence.events.empty()) << "nothing restarted";
+  }
+}
+
 TEST(Align, SeriesAreMergedInTimeOrderAndResetsStay) {
   Evidence evidence;
   Series a;

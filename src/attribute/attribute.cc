@@ -11,6 +11,7 @@
 #include "attribute/onset.h"
 #include "attribute/pattern.h"
 #include "attribute/segments.h"
+#include "attribute/step_sources.h"
 #include "attribute/thresholds.h"
 #include "attribute/trace_steps.h"
 #include "attribute/what_if.h"
@@ -155,9 +156,11 @@ Attribution attribute(const Evidence& evidence) {
   TraceSteps traces = trace_steps(evidence);
   OpAnalysis ops = analyse_ops(evidence);
   a.what_if = std::move(ops.what_if);
-  const StepTable& table = evidence.steps.size() > 0 ? evidence.steps
-                           : traces.steps.size() > 0 ? traces.steps
-                                                     : ops.steps;
+  const auto joined = join_traces(evidence.steps, traces.steps);
+  const StepTable& table = joined                      ? *joined
+                           : evidence.steps.size() > 0 ? evidence.steps
+                           : traces.steps.size() > 0   ? traces.steps
+                                                       : ops.steps;
   StepGrid grid = build_grid(table, evidence);
   if (&table == &ops.steps) use_ops(ops, grid);
   find_segments(evidence, grid);

@@ -102,6 +102,65 @@ TEST(Attribute, OneSlowEpochIsAnOutlierAndASlowFirstEpochIsNone) {
   EXPECT_FALSE(a.onset.has_value());
 }
 
+// Six profiled steps of rank 0, half of each waiting for input.
+void add_traced_spans(Evidence& evidence, int32_t first, Ns from, Ns length) {
+  const NameId wait =
+      evidence.names.intern("enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__");
+  const NameId work = evidence.names.intern("aten::mm");
+  for (int32_t s = first; s < first + 6; ++s, from += length) {
+    const NameId step = evidence.names.intern("ProfilerStep#" + std::to_string(s));
+    const Phase none = Phase::unexplained;
+    evidence.spans.append(0, s, from, length, step, none, Lane::main_thread, 1);
+    evidence.spans.append(0, -1, from, length / 2, wait, none, Lane::main_thread, 1);
+    evidence.spans.append(0, -1, from + length / 2, length / 2, work, none, Lane::main_thread, 1);
+    evidence.spans.append(0, -1, from + length / 2, length / 4, work, none, Lane::gpu_compute, 7);
+  }
+  evidence.rank(0);
+}
+
+const LedgerRow* row_of(const Attribution& a, Phase phase) {
+  for (const LedgerRow& row : a.ledger)
+    if (row.phase == phase) return &row;
+  return nullptr;
+}
+
+TEST(Attribute, ALogBesideATraceAddsItsHistoryAndKeepsThePhases) {
+  const auto time = [](int32_t s) { return s < 200 ? 120 : 180; };
+  Evidence evidence = one_rank(400, 0.01, time);
+  add_traced_spans(evidence, 300, evidence.steps.start[300], 180'000'000);
+  const Attribution a = diagnose(evidence);
+  EXPECT_EQ(a.level, EvidenceLevel::ops);
+  EXPECT_EQ(a.steps.size(), 400U);
+  ASSERT_TRUE(a.onset.has_value());
+  EXPECT_EQ(a.onset->step, 200);
+  const LedgerRow* input = row_of(a, Phase::input_wait);
+  ASSERT_NE(input, nullptr);
+  EXPECT_NEAR(input->share, 0.5, 0.01);
+  EXPECT_NEAR(input->seconds, 0.09, 0.002);
+  EXPECT_FALSE(input->before.has_value()) << "no phases were recorded before";
+  double sum = 0;
+  for (const LedgerRow& row : a.ledger) sum += row.seconds;
+  EXPECT_NEAR(sum, a.current_s, 1e-9);
+}
+
+TEST(Attribute, ATraceNumberedOtherwiseIsPlacedByItsTime) {
+  Evidence evidence = one_rank(400, 0.01, [](int32_t) { return 180; });
+  evidence.steps.set_number(evidence.steps.loss, 300, 2.5);
+  add_traced_spans(evidence, 0, evidence.steps.start[300], 180'000'000);
+  const Attribution a = diagnose(evidence);
+  EXPECT_EQ(a.steps.size(), 400U);
+  EXPECT_EQ(a.steps.ledger[index(Phase::input_wait)][0], 0);
+  EXPECT_GT(a.steps.ledger[index(Phase::input_wait)][302], 80'000'000);
+}
+
+TEST(Attribute, ALogOfAnotherTimeIsMatchedByNumber) {
+  Evidence evidence = one_rank(400, 0.01, [](int32_t) { return 180; });
+  add_traced_spans(evidence, 50, 1'000'000, 180'000'000);
+  const Attribution a = diagnose(evidence);
+  EXPECT_EQ(a.steps.size(), 400U);
+  EXPECT_GT(a.steps.ledger[index(Phase::input_wait)][50], 80'000'000);
+}
+
 TEST(Attribute, LedgerSumsExactlyAndFollowsTheLateRank) {
   Evidence evidence;
   for (int32_t r = 0; r < 4; ++r)

@@ -125,6 +125,12 @@ std::array<Ns, kPhases> critical_ledger(const StepTable& table, uint32_t row, Ns
   return ledger;
 }
 
+bool has_phases(const StepTable& table, uint32_t row) {
+  for (size_t p = 0; p < kPhases; ++p)
+    if (table.phase(row, static_cast<Phase>(p)) != kNoDuration) return true;
+  return false;
+}
+
 void fill_column(const StepTable& table, const Evidence& evidence, size_t c, StepGrid& grid) {
   const size_t rows = grid.ranks.ranks.size();
   Ns time = 0, own = -1, start = kNoTime;
@@ -153,6 +159,7 @@ void fill_column(const StepTable& table, const Evidence& evidence, size_t c, Ste
   grid.steps.time[c] = time;
   grid.steps.critical_rank[c] = known ? grid.ranks.ranks[critical] : -1;
   const uint32_t row = grid.row_at(critical, c);
+  if (row != kNoRow && has_phases(table, row)) grid.told[c] = 1;
   Ns collective = kNoDuration;
   if (const Ns wait = grid.wait.empty() ? kNoDuration : grid.wait[critical * grid.columns() + c];
       wait >= 0 && row != kNoRow)
@@ -180,6 +187,7 @@ StepGrid build_grid(const StepTable& table, const Evidence& evidence) {
   grid.steps.critical_rank.assign(columns, -1);
   grid.steps.segment.assign(columns, SegmentKind::steady);
   grid.steps.outlier.assign(columns, 0);
+  grid.told.assign(columns, 0);
   for (auto& column : grid.steps.ledger) column.assign(columns, 0);
   for (size_t c = 0; c < columns; ++c) fill_column(table, evidence, c, grid);
   return grid;

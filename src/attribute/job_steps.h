@@ -22,6 +22,9 @@ struct StepGrid {
   // Per column: 0 when fewer than half as many ranks as usual tell of it, as at the ragged end of a
   // record. The slowest of a few says nothing about the slowest of all.
   std::vector<uint8_t> complete;
+  // Per column: 1 when phases of it were recorded. A log beside a trace tells of many steps
+  // without.
+  std::vector<uint8_t> told;
   bool has_phases = false;
   bool has_wait = false;
 

@@ -13,6 +13,21 @@ double phase_mean(const JobSteps& steps, Phase p, const std::vector<size_t>& col
   return columns.empty() ? 0 : sum / static_cast<double>(columns.size()) / kSecond;
 }
 
+std::vector<size_t> those_told(const StepGrid& grid, std::vector<size_t> columns) {
+  std::erase_if(columns, [&](size_t c) { return c < grid.told.size() && grid.told[c] == 0; });
+  return columns;
+}
+
+// Every step that a profiler saw, for a window without any.
+std::vector<size_t> told_anywhere(const StepGrid& grid) {
+  std::vector<size_t> columns;
+  for (size_t c = 0; c < grid.columns(); ++c)
+    if (const SegmentKind kind = grid.steps.segment[c];
+        grid.told[c] != 0 && kind != SegmentKind::evaluation && kind != SegmentKind::checkpoint)
+      columns.push_back(c);
+  return columns;
+}
+
 }  // namespace
 
 std::vector<size_t> columns_of(const JobSteps& steps, const Window& window) {
@@ -34,16 +49,28 @@ double mean_seconds(const JobSteps& steps, const std::vector<size_t>& columns) {
 std::vector<LedgerRow> ledger_rows(const StepGrid& grid, const Window& current,
                                    const Window& baseline) {
   const JobSteps& steps = grid.steps;
-  const auto now = columns_of(steps, current), past = columns_of(steps, baseline);
+  auto now = columns_of(steps, current), past = columns_of(steps, baseline);
   std::vector<LedgerRow> rows;
   if (now.empty()) return rows;
   const double step_s = mean_seconds(steps, now);
+  // Shares of the steps whose phases were recorded, of the mean step of the window.
+  double scale = 1, scale_before = 1;
+  if (grid.has_phases) {
+    const double past_s = mean_seconds(steps, past);
+    now = those_told(grid, std::move(now));
+    past = now.empty() ? now : those_told(grid, std::move(past));
+    if (now.empty()) now = told_anywhere(grid);
+    if (now.empty()) now = columns_of(steps, current);
+    const double recorded = mean_seconds(steps, now), recorded_past = mean_seconds(steps, past);
+    scale = recorded > 0 ? step_s / recorded : 1;
+    scale_before = recorded_past > 0 ? past_s / recorded_past : 1;
+  }
   for (size_t p = 0; p < kPhases; ++p) {
     LedgerRow row;
     row.phase = static_cast<Phase>(p);
-    row.seconds = phase_mean(steps, row.phase, now);
+    row.seconds = scale * phase_mean(steps, row.phase, now);
     row.share = step_s > 0 ? row.seconds / step_s : 0;
-    if (!past.empty()) row.before = phase_mean(steps, row.phase, past);
+    if (!past.empty()) row.before = scale_before * phase_mean(steps, row.phase, past);
     if (row.seconds > 0 || row.before.value_or(0) > 0 || row.phase == Phase::unexplained)
       rows.push_back(row);
   }

@@ -10,7 +10,9 @@ double mean_seconds(const JobSteps& steps, const std::vector<size_t>& columns);
 
 // Mean seconds per step of each phase over `current`, largest first, unexplained always among them;
 // the seconds sum to the mean step time. `before` over `baseline` when that is not empty. Phases
-// that are zero in both are left out.
+// that are zero in both are left out. Where phases were recorded of some steps only, these stand
+// for the window, at its mean step time; when none of them lies in `current`, all of the record do,
+// and nothing is said of `before`.
 std::vector<LedgerRow> ledger_rows(const StepGrid& grid, const Window& current,
                                    const Window& baseline);
 

@@ -140,6 +140,12 @@ std::vector<ChainLink> chain_of(const View& view, const std::vector<Tested>& tes
   return chain;
 }
 
+// Its phase was recorded after the onset only: whether it grew then is not known.
+bool only_seen_now(const View& view, const Tested& t) {
+  const LedgerRow* row = t.cell ? ledger_row(view, *t.cell) : nullptr;
+  return row != nullptr && !row->before && !view.attribution.baseline.empty;
+}
+
 Finding finding_of(const View& view, const std::vector<Tested>& tested, const Tested& t) {
   Finding f;
   f.cause = t.hypothesis->id;
@@ -147,7 +153,7 @@ Finding finding_of(const View& view, const std::vector<Tested>& tested, const Te
   f.confidence = t.confidence;
   f.verdict = t.verdict;
   f.verdict.chain = chain_of(view, tested, t);
-  if (!f.verdict.since) f.verdict.since = view.attribution.onset;
+  if (!f.verdict.since && !only_seen_now(view, t)) f.verdict.since = view.attribution.onset;
   for (const auto& shallow : tested) {
     if (shallow.deeper != t.hypothesis || !shallow.hypothesis->id.starts_with("change.")) continue;
     for (const auto& row : shallow.verdict.evidence) f.verdict.evidence.push_back(row);
