@@ -8,6 +8,13 @@
 
 namespace firstwait {
 
+inline constexpr Phase kChangePhases[] = {Phase::input_wait, Phase::h2d,       Phase::forward,
+                                          Phase::backward,   Phase::optimizer, Phase::collective,
+                                          Phase::p2p,        Phase::host,      Phase::unexplained};
+inline constexpr Threshold kChangeThresholds[] = {
+    {"distance from the onset", 60, "s",
+     "the usual scrape interval; wider when the onset itself is known less well"}};
+
 // What a change may be and what it can explain.
 struct ChangeKind {
   std::initializer_list<std::string_view> events;    // event kinds

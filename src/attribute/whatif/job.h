@@ -10,6 +10,7 @@
 
 #include "base/result.h"
 #include "model/evidence.h"
+#include "model/pipeline_ops.h"
 
 namespace firstwait::whatif {
 
@@ -30,21 +31,7 @@ enum class OpType : uint8_t {
   gc
 };
 inline constexpr size_t kOpTypes = 14;
-inline constexpr std::array<std::string_view, kOpTypes> kOpTypeNames = {
-    "forward-compute",
-    "backward-compute",
-    "forward-send",
-    "forward-recv",
-    "backward-send",
-    "backward-recv",
-    "params-all-gather",
-    "grads-reduce-scatter",
-    "layernorm-grads-all-reduce",
-    "embedding-grads-all-reduce",
-    "separate-grads-all-reduce",
-    "optimizer-clip-main-grad",
-    "optimizer",
-    "gc"};
+inline constexpr std::array<std::string_view, kOpTypes> kOpTypeNames = kPipelineOps;
 constexpr size_t index(OpType t) { return static_cast<size_t>(t); }
 constexpr bool is_p2p(OpType t) { return t >= OpType::forward_send && t <= OpType::backward_recv; }
 constexpr bool is_compute(OpType t) { return t <= OpType::backward_compute; }

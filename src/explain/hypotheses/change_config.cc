@@ -3,15 +3,8 @@
 namespace firstwait {
 namespace {
 
-constexpr Phase kPhasesExplained[] = {Phase::input_wait, Phase::h2d,       Phase::forward,
-                                      Phase::backward,   Phase::optimizer, Phase::collective,
-                                      Phase::p2p,        Phase::host,      Phase::unexplained};
 constexpr std::string_view kNeeds[] = {"config_change events",
                                        "settings read before and after the onset"};
-constexpr Threshold kCoincidence{
-    "distance from the onset", 60, "s",
-    "the usual scrape interval; wider when the onset itself is known less well"};
-constexpr Threshold kThresholds[] = {kCoincidence};
 
 Verdict test(const View& view) {
   return test_change(view, {.events = {"config_change"},
@@ -28,9 +21,9 @@ extern const Hypothesis hypothesis_change_config{
     .id = "change.config",
     .claim = "a setting changed at the onset",
     .decides = "configuration events, settings before and after",
-    .accounts_for = kPhasesExplained,
+    .accounts_for = kChangePhases,
     .needs = kNeeds,
-    .thresholds = kThresholds,
+    .thresholds = kChangeThresholds,
     .checklist_step = 1,
     .prior = 0,
     .test = test};

@@ -1,7 +1,4 @@
-#include <fmt/core.h>
-
-#include "explain/input_signals.h"
-#include "explain/storage_signals.h"
+#include "explain/storage_ceiling.h"
 
 namespace firstwait {
 namespace {
@@ -11,83 +8,16 @@ constexpr std::string_view kNeeds[] = {"node_disk_* or node_mountstats_nfs_* of 
 constexpr Threshold kThresholds[] = {kRelevantShare, kFlat, kAtLimit, kLatencyRise, kOpSize};
 
 // Large reads end at the bytes per second, small ones at the reads per second.
-bool applies(const StorageUse& u) {
-  const double size = u.read_bytes();
-  return known_now(u.bytes) && !(size < kOpSize.value);
-}
+bool large(const StorageUse& u) { return known_now(u.bytes) && !(u.read_bytes() < kOpSize.value); }
 
-void weigh(Weighing& w, const View& view, const StorageUse& u, std::string& because) {
-  const Reading& rate = u.bytes;
-  const double limit = storage_limit(view, u, "storage.read_bytes_per_second");
-  auto e = row("reads", "read_bytes", u.entity, rate, "bytes/s", true);
-  if (limit > 0) {
-    const double share = rate.now / limit;
-    if (share < kAtLimit.value) {
-      w.contradicts(kStrong, fmt::format("reads at {} of the limit", percent(share)), std::move(e));
-      return;
-    }
-    w.supports(kVeryStrong - 1, std::move(e));
-    because = fmt::format("reads of {} are at {} of their limit of {}", u.name, percent(share),
-                          bytes_per_second(limit));
-    w.link("At its ceiling", u.entity, bytes_per_second(rate.now));
-    return;
-  }
-  const double flat = flatness(rate);
-  const bool grew =
-      u.latency.has_before() && u.latency.now >= kLatencyRise.value * u.latency.before;
-  if (flat < kFlat.value) {
-    w.contradicts(kPositive,
-                  fmt::format("reads reach {} of their own peak: no flat top", percent(flat)),
-                  std::move(e));
-    return;
-  }
-  if (u.latency.has_before() && !grew) {
-    w.contradicts(
-        kStrong,
-        fmt::format("latency {} as before: no queue", times(u.latency.now / u.latency.before)),
-        row("time of a read", "latency", u.entity, u.latency, "s", false));
-    return;
-  }
-  if (grew && rate.has_before() && rate.now < 0.9 * rate.before) {
-    w.contradicts(kPositive,
-                  fmt::format("the rate fell: {} of before", percent(rate.now / rate.before)),
-                  std::move(e));
-    return;
-  }
-  // A flat rate alone may be the demand; only with a queue behind it is it a ceiling.
-  const bool queue = u.depth.now > 2 && !grew;
-  if (!grew && !(queue && !u.latency.has_before())) return;
-  w.supports(grew ? kStrong : kWeak, std::move(e));
-  w.hints(0, row("time of a read", "latency", u.entity, u.latency, "s", true));
-  because = fmt::format("reads of {} stay flat at {} while each read takes {}", u.name,
-                        bytes_per_second(rate.now), seconds(u.latency.now));
-  w.link("Reads slow", u.host, change_text(u.latency.before, u.latency.now))
-      .link("At its ceiling", u.entity, bytes_per_second(rate.now));
-}
+constexpr Ceiling kCeiling{.limit = "storage.read_bytes_per_second",
+                           .metric = "read_bytes",
+                           .unit = "bytes/s",
+                           .rate = [](const StorageUse& u) -> const Reading& { return u.bytes; },
+                           .applies = large,
+                           .text = [](double rate) { return bytes_per_second(rate); }};
 
-Verdict test(const View& view) {
-  const auto uses = by_storage(storage_uses(view));
-  const double blocked = blocked_in_reads(view);
-  Weighing w;
-  if (uses.empty())
-    return untested(
-        {"node_disk_* or node_mountstats_nfs_* of the data set", "storage.read_bytes_per_second"});
-  if (!w.gate(stake(view, kStoragePhases))) return std::move(w).verdict("", {});
-  std::string because;
-  for (const auto& u : uses) {
-    if (!applies(u)) continue;
-    weigh(w, view, u, because);
-    if (w.decided()) w.where(u.entity).where(u.host);
-    break;  // the busiest
-  }
-  if (w.decided() && blocked >= kBlocked.value)
-    w.hints(kWeak, fact("workers blocked in reads", "loader.fetch", "", blocked, "ratio", true));
-  else if (w.decided() && blocked < 0.2)
-    w.contradicts(kStrong, fmt::format("workers spend {} of their time in reads", percent(blocked)),
-                  fact("workers blocked in reads", "loader.fetch", "", blocked, "ratio", false));
-  return std::move(w).verdict(because, {"node_disk_* or node_mountstats_nfs_* of the data set",
-                                        "storage.read_bytes_per_second"});
-}
+Verdict test(const View& view) { return test_ceiling(view, kCeiling); }
 
 }  // namespace
 

@@ -1,15 +1,14 @@
 // events.jsonl of an evidence bundle (FORMATS section 1).
-#include "base/text.h"
-#include "import/importer.h"
-#include "import/json_fields.h"
+#include "import/json_rows.h"
 
 namespace firstwait {
 namespace {
 
 constexpr HealthCounter kHealth[] = {
-    {"bad_line", Severity::data_loss, "the line is not a JSON object; write it again"},
-    {"incomplete_event", Severity::data_loss, "give every event a kind and a start"},
-    {"line_too_long", Severity::data_loss, "split the line: 16 MiB is the limit"}};
+    kBadJsonLine,
+    kJsonLineTooLong,
+    {"incomplete_event", Severity::data_loss, "give every event a kind and a start"}};
+enum : size_t { kIncomplete = 2 };
 
 int sniff(const Sniff& s) {
   const auto keys = top_level_keys(s.head);
@@ -20,53 +19,39 @@ int sniff(const Sniff& s) {
              : 0;
 }
 
-class EventsReader final : public LineReader {
+class EventsReader final : public JsonRows {
  public:
-  explicit EventsReader(ImportContext context) : context_(std::move(context)) {}
-
- protected:
-  void line(std::string_view text, uint64_t number) override {
-    if (trim(text).empty()) return;
-    const std::string place = "line " + std::to_string(number);
-    auto object = json_.object(text);
-    if (!object) return context_.count(kHealth[0], 1, place);
-    Event event;
-    event.source = context_.path;
-    for (auto field : *object) {
-      std::string_view key;
-      JsonValue value;
-      if (field.unescaped_key().get(key) || field.value().get(value))
-        return context_.count(kHealth[0], 1, place);
-      if (key == "kind") event.kind = json_string(value).value_or("");
-      if (key == "entity") event.entity = json_string(value).value_or("");
-      if (key == "start") event.start = json_time(value);
-      if (key == "end") event.end = json_time(value);
-      if (key == "attributes") read_attributes(event, value);
-    }
-    if (!json_.clean()) return context_.count(kHealth[0], 1, place);
-    if (event.kind.empty() || event.start == kNoTime) return context_.count(kHealth[1], 1, place);
-    context_.out.events.push_back(std::move(event));
-  }
-  void end(bool) override {}
-  void too_long(uint64_t number) override {
-    context_.count(kHealth[2], 1, "line " + std::to_string(number));
-  }
+  using JsonRows::JsonRows;
 
  private:
-  static void read_attributes(Event& event, JsonValue value) {
+  void begin_row() override {
+    event_ = {};
+    event_.source = context_.path;
+  }
+  void field(std::string_view key, JsonValue value) override {
+    if (key == "kind") event_.kind = json_string(value).value_or("");
+    if (key == "entity") event_.entity = json_string(value).value_or("");
+    if (key == "start") event_.start = json_time(value);
+    if (key == "end") event_.end = json_time(value);
+    if (key == "attributes") read_attributes(value);
+  }
+  void end_row() override {
+    if (event_.kind.empty() || event_.start == kNoTime) return count(kHealth[kIncomplete]);
+    context_.out.events.push_back(std::move(event_));
+  }
+  void read_attributes(JsonValue value) {
     simdjson::ondemand::object object;
     if (value.get_object().get(object)) return;
-    for (auto field : object) {
+    for (auto pair : object) {
       std::string_view key;
       JsonValue attribute;
-      if (field.unescaped_key().get(key) || field.value().get(attribute)) return;
+      if (pair.unescaped_key().get(key) || pair.value().get(attribute)) return;
       std::string name(key);
-      event.attributes.emplace_back(std::move(name), json_text(attribute));
+      event_.attributes.emplace_back(std::move(name), json_text(attribute));
     }
   }
 
-  ImportContext context_;
-  JsonLine json_;
+  Event event_;
 };
 
 }  // namespace

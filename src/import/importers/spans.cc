@@ -3,37 +3,20 @@
 #include <map>
 
 #include "base/text.h"
-#include "import/importer.h"
-#include "import/json_fields.h"
+#include "import/json_rows.h"
+#include "model/pipeline_ops.h"
 
 namespace firstwait {
 namespace {
 
 constexpr HealthCounter kHealth[] = {
-    {"bad_line", Severity::data_loss, "the line is not a JSON object; write it again"},
+    kBadJsonLine,
+    kJsonLineTooLong,
     {"incomplete_span", Severity::data_loss,
      "give every row a rank, a start and a duration in seconds, and a phase or an op"},
     {"unknown_phase", Severity::error,
-     "use the phase names of the format; the span is kept as unexplained"},
-    {"line_too_long", Severity::data_loss, "split the line: 16 MiB is the limit"}};
-enum : size_t { kBadLine, kIncomplete, kUnknownPhase, kTooLong };
-
-// The operations that the pipeline replay knows; a span that is one of them, with dp_rank, stage,
-// step and seq, is a record for it.
-constexpr std::array<std::string_view, 14> kPipelineOps = {"forward-compute",
-                                                           "backward-compute",
-                                                           "forward-send",
-                                                           "forward-recv",
-                                                           "backward-send",
-                                                           "backward-recv",
-                                                           "params-all-gather",
-                                                           "grads-reduce-scatter",
-                                                           "layernorm-grads-all-reduce",
-                                                           "embedding-grads-all-reduce",
-                                                           "separate-grads-all-reduce",
-                                                           "optimizer-clip-main-grad",
-                                                           "optimizer",
-                                                           "gc"};
+     "use the phase names of the format; the span is kept as unexplained"}};
+enum : size_t { kIncomplete = 2, kUnknownPhase };
 
 int sniff(const Sniff& s) {
   const auto keys = top_level_keys(s.head);
@@ -73,40 +56,20 @@ Lane lane_of(const Row& row, Phase phase) {
   return Lane::main_thread;
 }
 
-class SpansReader final : public LineReader {
+class SpansReader final : public JsonRows {
  public:
-  explicit SpansReader(ImportContext context) : context_(std::move(context)) {}
-
- protected:
-  void line(std::string_view text, uint64_t number) override {
-    if (trim(text).empty()) return;
-    number_ = number;
-    auto object = json_.object(text);
-    if (!object) return count(kBadLine);
-    Row row;
-    for (auto field : *object) {
-      std::string_view key;
-      JsonValue value;
-      if (field.unescaped_key().get(key) || field.value().get(value)) return count(kBadLine);
-      read(row, key, value);
-    }
-    if (!json_.clean()) return count(kBadLine);
-    if (!row.rank || row.start == kNoTime || row.duration == kNoDuration ||
-        (row.phase.empty() && row.op.empty()))
-      return count(kIncomplete);
-    append(row);
-  }
-
-  void end(bool) override { append_ops(); }
-  void too_long(uint64_t number) override {
-    number_ = number;
-    count(kTooLong);
-  }
+  using JsonRows::JsonRows;
 
  private:
-  void count(size_t counter) {
-    context_.count(kHealth[counter], 1, "line " + std::to_string(number_));
+  void begin_row() override { row_ = {}; }
+  void field(std::string_view key, JsonValue value) override { read(row_, key, value); }
+  void end_row() override {
+    if (!row_.rank || row_.start == kNoTime || row_.duration == kNoDuration ||
+        (row_.phase.empty() && row_.op.empty()))
+      return count(kHealth[kIncomplete]);
+    append(row_);
   }
+  void end(bool) override { append_ops(); }
 
   static void read(Row& row, std::string_view key, JsonValue value) {
     if (key == "rank") row.rank = json_index(value);
@@ -135,14 +98,15 @@ class SpansReader final : public LineReader {
     if (row.dp >= 0) info.dp_rank = row.dp;
     if (row.stage >= 0) info.stage = row.stage;
     const NameId op = out.names.intern(row.op.empty() ? row.phase : row.op);
+    // With its place in the pipeline, such an operation is a record for the replay.
     if (row.dp >= 0 && row.stage >= 0 && row.step >= 0 && row.seq >= 0 &&
-        std::find(kPipelineOps.begin(), kPipelineOps.end(), out.names[op]) != kPipelineOps.end()) {
+        is_pipeline_op(out.names[op])) {
       ops_.push_back({row, op});
       return;
     }
     if (row.start < kRelativeBelow) info.relative_time = true;
     const auto known = phase_from_name(row.phase);
-    if (!known && !row.phase.empty() && !is_loader_work(row.phase)) count(kUnknownPhase);
+    if (!known && !row.phase.empty() && !is_loader_work(row.phase)) count(kHealth[kUnknownPhase]);
     const Phase phase = known.value_or(Phase::unexplained);
     const auto thread = static_cast<uint32_t>(std::hash<std::string_view>{}(row.thread));
     out.spans.append(*row.rank, row.step, row.start, row.duration, op, phase, lane_of(row, phase),
@@ -177,9 +141,7 @@ class SpansReader final : public LineReader {
     ops_.clear();
   }
 
-  ImportContext context_;
-  JsonLine json_;
-  uint64_t number_ = 0;
+  Row row_;
   std::vector<OpRow> ops_;
 };
 

@@ -1,8 +1,7 @@
 // steps.jsonl of an evidence bundle (FORMATS section 1): one row per rank and step, with phases,
 // loader work and collectives.
 #include "base/text.h"
-#include "import/importer.h"
-#include "import/json_fields.h"
+#include "import/json_rows.h"
 
 namespace firstwait {
 namespace {
@@ -10,7 +9,8 @@ namespace {
 namespace od = simdjson::ondemand;
 
 constexpr HealthCounter kHealth[] = {
-    {"bad_line", Severity::data_loss, "the line is not a JSON object; write it again"},
+    kBadJsonLine,
+    kJsonLineTooLong,
     {"incomplete_step", Severity::data_loss,
      "give every row a rank, a step and a duration in seconds"},
     {"unknown_phase", Severity::error,
@@ -20,9 +20,8 @@ constexpr HealthCounter kHealth[] = {
     {"unknown_kind", Severity::info,
      "kind is train, evaluation, checkpoint or warmup; the row is taken as train"},
     {"bad_number", Severity::error,
-     "a time is negative, longer than 104 days or no number; it is taken as absent"},
-    {"line_too_long", Severity::data_loss, "split the line: 16 MiB is the limit"}};
-enum : size_t { kBadLine, kIncomplete, kUnknownPhase, kExceed, kUnknownKind, kBadNumber, kTooLong };
+     "a time is negative, longer than 104 days or no number; it is taken as absent"}};
+enum : size_t { kIncomplete = 2, kUnknownPhase, kExceed, kUnknownKind, kBadNumber };
 
 int sniff(const Sniff& s) {
   const auto keys = top_level_keys(s.head);
@@ -56,41 +55,22 @@ struct Row {
   }
 };
 
-class StepsReader final : public LineReader {
+class StepsReader final : public JsonRows {
  public:
-  explicit StepsReader(ImportContext context) : context_(std::move(context)) {}
-
- protected:
-  void line(std::string_view text, uint64_t number) override {
-    if (trim(text).empty()) return;
-    number_ = number;
-    auto object = json_.object(text);
-    if (!object) return count(kBadLine);
-    Row row;
-    for (auto field : *object) {
-      std::string_view key;
-      JsonValue value;
-      if (field.unescaped_key().get(key) || field.value().get(value)) return count(kBadLine);
-      read(row, key, value);
-    }
-    if (!json_.clean()) return count(kBadLine);
-    if (!row.rank || !row.step || row.duration == kNoDuration) return count(kIncomplete);
-    append(row);
-  }
-  void end(bool) override {}
-  void too_long(uint64_t number) override {
-    number_ = number;
-    count(kTooLong);
-  }
+  using JsonRows::JsonRows;
 
  private:
-  void count(size_t counter, uint64_t n = 1) {
-    context_.count(kHealth[counter], n, "line " + std::to_string(number_));
+  void begin_row() override { row_ = {}; }
+  void field(std::string_view key, JsonValue value) override { read(row_, key, value); }
+  void end_row() override {
+    if (!row_.rank || !row_.step || row_.duration == kNoDuration)
+      return count(kHealth[kIncomplete]);
+    append(row_);
   }
 
   Ns duration(JsonValue value) {
     const Ns ns = json_duration(value);
-    if (ns == kNoDuration) count(kBadNumber);
+    if (ns == kNoDuration) count(kHealth[kBadNumber]);
     return ns;
   }
 
@@ -102,7 +82,7 @@ class StepsReader final : public LineReader {
       row.step = json_index(value);
     } else if (key == "start") {
       row.start = json_time(value);
-      if (row.start == kNoTime) count(kBadNumber);
+      if (row.start == kNoTime) count(kHealth[kBadNumber]);
     } else if (key == "duration") {
       row.duration = json_duration(value);
     } else if (key == "phases") {
@@ -144,7 +124,7 @@ class StepsReader final : public LineReader {
         row.kind = static_cast<StepKind>(i);
         return;
       }
-    count(kUnknownKind);
+    count(kHealth[kUnknownKind]);
   }
 
   void read_phases(Row& row, JsonValue value) {
@@ -155,7 +135,7 @@ class StepsReader final : public LineReader {
       JsonValue seconds;
       if (field.unescaped_key().get(key) || field.value().get(seconds)) return;
       const auto phase = phase_from_name(key);
-      if (!phase) count(kUnknownPhase);
+      if (!phase) count(kHealth[kUnknownPhase]);
       const Ns ns = duration(seconds);
       if (ns == kNoDuration) continue;
       Ns& cell = row.phases[index(phase.value_or(Phase::unexplained))];
@@ -219,7 +199,7 @@ class StepsReader final : public LineReader {
     }
     // Rounding each phase to a microsecond may exceed the sum by half of one per phase.
     constexpr Ns kRounding = static_cast<Ns>(kPhases) * 500;
-    if (sum > row.duration + kRounding) count(kExceed);
+    if (sum > row.duration + kRounding) count(kHealth[kExceed]);
     for (size_t w = 0; w < kLoaderWorks; ++w)
       if (row.loader[w] != kNoDuration) t.set_loader(i, static_cast<LoaderWork>(w), row.loader[w]);
     set(t.loader_workers, i, row.workers);
@@ -244,9 +224,7 @@ class StepsReader final : public LineReader {
     if (!std::isnan(value)) context_.out.steps.set_number(column, row, value);
   }
 
-  ImportContext context_;
-  JsonLine json_;
-  uint64_t number_ = 0;
+  Row row_;
 };
 
 }  // namespace

@@ -1,5 +1,4 @@
 // spans.parquet (FORMATS section 1): one operation with start and end per row.
-#include <algorithm>
 #include <array>
 #include <functional>
 #include <map>
@@ -39,23 +38,6 @@ const std::vector<Wanted>& wanted() {
       {"microbatch", Want::int32, false, {}}};
   return kWanted;
 }
-
-// The operations that the pipeline replay knows; a span that is one of them, with dp_rank and
-// stage, is an op record.
-constexpr std::array<std::string_view, 14> kPipelineOps = {"forward-compute",
-                                                           "backward-compute",
-                                                           "forward-send",
-                                                           "forward-recv",
-                                                           "backward-send",
-                                                           "backward-recv",
-                                                           "params-all-gather",
-                                                           "grads-reduce-scatter",
-                                                           "layernorm-grads-all-reduce",
-                                                           "embedding-grads-all-reduce",
-                                                           "separate-grads-all-reduce",
-                                                           "optimizer-clip-main-grad",
-                                                           "optimizer",
-                                                           "gc"};
 
 struct OpRow {
   int32_t dp, stage, rank, step, seq, mc, gmc, mb;
@@ -124,8 +106,7 @@ class SpansReader {
     if (op_text.empty()) op_text = phase_text;
     const NameId op = out_.names.intern(op_text);
     const int64_t seq = number<int64_t>(c_seq, row);
-    if (dp >= 0 && stage >= 0 && step >= 0 &&
-        std::find(kPipelineOps.begin(), kPipelineOps.end(), op_text) != kPipelineOps.end()) {
+    if (dp >= 0 && stage >= 0 && step >= 0 && is_pipeline_op(op_text)) {
       ops_.push_back({dp, stage, rank, step,
                       static_cast<int32_t>(std::clamp<int64_t>(seq, -1, INT32_MAX)),
                       static_cast<int32_t>(number<int32_t>(c_mc, row)),
