@@ -277,6 +277,13 @@ void fill_frame(const View& view, Report& r) {
   r.input_health = e.health.entries();
 }
 
+// Relative step times are no seconds: what is counted per step has no unit then.
+void drop_units_of_steps(Report& r) {
+  for (auto& finding : r.findings)
+    for (auto& row : finding.verdict.evidence)
+      if (row.unit == "s/step") row.unit.clear();
+}
+
 }  // namespace
 
 Report explain(const Evidence& evidence, Attribution attribution) {
@@ -288,6 +295,7 @@ Report explain(const Evidence& evidence, Attribution attribution) {
   fill_frame(view, r);
   fill_findings(view, tested, r);
   fill_rivals(view, tested, r);
+  if (evidence.job.unitless) drop_units_of_steps(r);
   r.checklist = checklist(view, tested, r.findings);
   r.next_measurements =
       next_measurements(r.attribution.level, worth_measuring(view, tested, r.untested));

@@ -80,6 +80,7 @@ class Workers(Case):
         self.assertAlmostEqual(episode["first_step"], 181, delta=2)
         self.assertAlmostEqual(episode["last_step"], 194, delta=2)
         self.assertAlmostEqual(episode["mean_ratio"], 1.5, delta=0.2)
+        self.assertNotIn("s/step", [e["unit"] for e in found["evidence"]], "the times are relative")
 
     def test_worker_6_of_job_1_straggles_for_a_while(self):
         self.check_job_1(report(shared("worker_csv/job_1_norm.csv")), 6)
