@@ -22,7 +22,7 @@ struct Root {
 
 struct World {
   Root root = {};
-  std::string host = {};                       // as `instance` names it
+  std::string host = {};                      // as `instance` names it
   std::string nvml = "libnvidia-ml.so.1";     // the library to load
   std::shared_ptr<Processes> processes = {};  // the job's own; null: none is watched
 };
