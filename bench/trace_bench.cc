@@ -1,43 +1,33 @@
-// Import and attribution of profiler traces, in MB/s of uncompressed JSON, beside inflating the
-// same file alone and simdjson walking all its values. `trace_bench FILE...` compares; without
-// files it makes traces of four sizes up to 1 GB (ordinary, and with repeated correlation ids) and
-// shows time, peak memory and growth. Times are medians.
+// Profiler traces: import and attribution in MB/s of uncompressed JSON, beside inflating the same
+// file alone and simdjson walking all its values in the same run; `firstwait diagnose` as a whole
+// process on made-up traces of five sizes up to 1 GB (the first as large as a published one), and
+// on one whose correlation ids repeat. `trace_bench FILE...` takes existing files instead;
+// `trace_bench --short` only shows that it runs. Times are medians.
 #include <fmt/format.h>
 #include <isa-l/igzip_lib.h>
 #include <simdjson.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include <algorithm>
-#include <chrono>
 #include <cstdio>
-#include <filesystem>
 #include <fstream>
-#include <functional>
-#include <string>
-#include <vector>
 
-#include "attribute/attribute.h"
 #include "attribute/trace_steps.h"
+#include "bench/measure.h"
 #include "import/byte_source.h"
 #include "import/import.h"
 
 namespace firstwait {
 namespace {
 
-constexpr int kRuns = 7;
+using bench::median;
 
 double median_seconds(int runs, const std::function<void()>& work) {
   std::vector<double> times;
   for (int i = 0; i < runs; ++i) {
     const auto begin = std::chrono::steady_clock::now();
     work();
-    times.push_back(
-        std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+    times.push_back(bench::seconds_since(begin));
   }
-  std::nth_element(times.begin(), times.begin() + runs / 2, times.end());
-  return times[static_cast<size_t>(runs / 2)];
+  return median(std::move(times));
 }
 
 uint64_t walk(simdjson::ondemand::value value) {
@@ -68,27 +58,28 @@ uint64_t walk(simdjson::ondemand::value value) {
   return n;
 }
 
-size_t whole(const std::string& path) {
+// Import and attribution in this process; 0 steps: it failed.
+size_t import_and_attribute(const std::string& path) {
   Evidence evidence;
   const auto result = import_inputs({path}, {}, evidence);
   if (!result) fmt::print(stderr, "{}: {}\n", path, result.error().what);
   return trace_steps(evidence).steps.size();
 }
 
-void compare(const std::string& path, int runs) {
+bool compare(const std::string& path, int runs) {
   std::string text;
-  if (!read_bytes(path, [&](std::string_view chunk) {
-         text.append(chunk);
-         return true;
-       }).ok())
-    return fmt::print(stderr, "cannot read {}\n", path);
-  const double mb = static_cast<double>(text.size()) / 1e6;
-  size_t steps = 0;
-  const double ours = median_seconds(runs, [&] { steps = whole(path); });
-  const double inflate = median_seconds(runs, [&] {
-    const auto count = read_bytes(path, [](std::string_view) { return true; });
-    if (!count) fmt::print(stderr, "cannot read {}\n", path);
+  const auto all = read_bytes(path, [&](std::string_view chunk) {
+    text.append(chunk);
+    return true;
   });
+  if (!all || !all->complete) {
+    fmt::print(stderr, "cannot read {}\n", path);
+    return false;
+  }
+  size_t steps = 0;
+  const double ours = median_seconds(runs, [&] { steps = import_and_attribute(path); });
+  const double inflate =
+      median_seconds(runs, [&] { (void)read_bytes(path, [](std::string_view) { return true; }); });
   double json = 0;
   uint64_t values = 0;
   try {
@@ -100,17 +91,24 @@ void compare(const std::string& path, int runs) {
     });
   } catch (const std::exception& e) {
     fmt::print(stderr, "simdjson: {}\n", e.what());
+    return false;
   }
+  const double mb = static_cast<double>(text.size()) / 1e6;
   fmt::print(
-      "{:<52} {:7.1f} MB {:3} steps  import+steps {:7.0f} MB/s  inflate {:7.0f}  simdjson {:7.0f}  "
-      "ratio to the "
-      "slower {:.2f}\n",
-      path.size() > 52 ? path.substr(path.size() - 52) : path, mb, steps, mb / ours, mb / inflate,
-      mb / json, std::max(inflate, json) / ours);
+      "    {:.1f} MB, {} steps: import and attribution {:.0f} MB/s; inflating alone {:.0f}, "
+      "simdjson {:.0f}; ratio to inflating {:.2f}, to simdjson {:.2f}, to the slower {:.2f}\n",
+      mb, steps, mb / ours, mb / inflate, mb / json, inflate / ours, json / ours,
+      std::max(inflate, json) / ours);
+  return steps > 0 && values > 0;
 }
 
-// --- generated traces
-// -------------------------------------------------------------------------------------------
+bool whole_process(const std::string& what, const std::string& path, double mb, int runs) {
+  const bench::ProcessCost cost = bench::diagnose(runs, path);
+  fmt::print("{}: diagnose {:.3f} s (CPU {:.3f} s), {:.0f} MB/s, peak {:.0f} MiB\n", what,
+             cost.wall_s, cost.cpu_s, mb / cost.wall_s, cost.peak_mib);
+  std::fflush(stdout);
+  return cost.ok;
+}
 
 // Writes gzip without holding more than a block.
 class GzipFile {
@@ -226,52 +224,41 @@ uint64_t generate(const std::string& path, uint64_t size, bool repeat_ids) {
   return file.bytes();
 }
 
-struct Cost {
-  double seconds = 0, mebibytes = 0;
-};
-
-// A process of its own, so that its peak memory is the work's alone.
-Cost in_child(const std::string& path) {
-  const auto begin = std::chrono::steady_clock::now();
-  const pid_t child = fork();
-  if (child == 0) {
-    execl("/proc/self/exe", "trace_bench", "--once", path.c_str(), nullptr);
-    _exit(127);
-  }
-  int status = 0;
-  rusage usage{};
-  wait4(child, &status, 0, &usage);
-  if (status != 0) fmt::print(stderr, "failed on {}\n", path);
-  return {std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(),
-          static_cast<double>(usage.ru_maxrss) / 1024};
+bool generated(const std::vector<uint64_t>& megabytes, int runs) {
+  const bench::Folder folder;
+  const std::string path = folder.file("rank-0.json.gz");
+  bool ok = true;
+  for (const bool repeat : {false, true})
+    for (const uint64_t size : megabytes) {
+      if (repeat && size < megabytes.back()) continue;
+      const double mb = static_cast<double>(generate(path, size * 1'000'000, repeat)) / 1e6;
+      const std::string what =
+          fmt::format("{:6.1f} MB{}", mb, repeat ? ", correlation ids repeated" : "");
+      ok = whole_process(what, path, mb, runs) && ok;
+      // simdjson takes the whole text in memory.
+      if (size <= 250 && !repeat) ok = bench::in_child([&] { return compare(path, runs); }) && ok;
+    }
+  return ok;
 }
 
-void generated() {
-  const std::string folder = std::filesystem::temp_directory_path().string();
-  const std::string path = fmt::format("{}/firstwait_trace_bench_{}.json.gz", folder, getpid());
-  for (const bool repeat : {false, true})
-    for (const uint64_t megabytes : {125u, 250u, 500u, 1000u}) {
-      if (repeat && megabytes < 1000) continue;
-      const uint64_t bytes = generate(path, megabytes * 1'000'000, repeat);
-      std::vector<Cost> costs;
-      for (int i = 0; i < 3; ++i) costs.push_back(in_child(path));
-      std::sort(costs.begin(), costs.end(),
-                [](const Cost& a, const Cost& b) { return a.seconds < b.seconds; });
-      const double mb = static_cast<double>(bytes) / 1e6;
-      fmt::print("{:7.1f} MB{}: whole process {:.2f} s ({:.0f} MB/s), peak {:.0f} MiB\n", mb,
-                 repeat ? ", correlation ids repeated" : "", costs[1].seconds,
-                 mb / costs[1].seconds, costs[1].mebibytes);
-      if (megabytes == 125) compare(path, 3);
-    }
-  std::filesystem::remove(path);
+bool existing(const std::vector<std::string>& paths) {
+  constexpr int kRuns = 15;
+  bool ok = true;
+  for (const auto& path : paths) {
+    const auto bytes = read_bytes(path, [](std::string_view) { return true; });
+    const double mb = bytes ? static_cast<double>(bytes->bytes) / 1e6 : 0;
+    ok = whole_process(std::filesystem::path(path).filename().string(), path, mb, kRuns) && ok;
+    ok = bench::in_child([&] { return compare(path, kRuns); }) && ok;
+  }
+  return ok;
 }
 
 }  // namespace
 }  // namespace firstwait
 
 int main(int argc, char** argv) {
-  if (argc == 3 && std::string_view(argv[1]) == "--once")
-    return firstwait::whole(argv[2]) > 0 ? 0 : 1;
-  for (int i = 1; i < argc; ++i) firstwait::compare(argv[i], firstwait::kRuns);
-  if (argc == 1) firstwait::generated();
+  const std::vector<std::string> given(argv + 1, argv + argc);
+  if (given.empty()) return firstwait::generated({35, 125, 250, 500, 1000}, 5) ? 0 : 1;
+  if (given.front() == "--short") return firstwait::generated({2}, 1) ? 0 : 1;
+  return firstwait::existing(given) ? 0 : 1;
 }

@@ -1,21 +1,11 @@
-// `diagnose` of op records with all what-if results, as a whole process, beside DuckDB reading the
-// same file alone in a process of its own, at four sizes of a made-up job (the second is as large
-// as the published trace AR). Then graph and replays alone, on one thread. Times are medians.
-// `whatif_bench FILE...` takes existing Parquet files instead.
-#include <fcntl.h>
+// Op records: `firstwait diagnose` with all what-if results as a whole process, beside DuckDB
+// reading the same file alone in a process of its own, at four sizes of a made-up job (the second
+// is as large as a published one, the last ten times that). Then graph and replays alone, on one
+// thread. `whatif_bench FILE...` takes existing Parquet files instead; `whatif_bench --short` only
+// shows that it runs. Times are medians.
 #include <fmt/format.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include <algorithm>
-#include <chrono>
-#include <cmath>
 #include <ctime>
-#include <filesystem>
-#include <functional>
-#include <string>
-#include <vector>
 
 #include "attribute/testing/made_up.h"
 #include "attribute/what_if.h"
@@ -23,72 +13,18 @@
 #include "attribute/whatif/job.h"
 #include "attribute/whatif/replay.h"
 #include "attribute/whatif/results.h"
+#include "bench/measure.h"
 #include "import/duckdb.h"
 #include "import/import.h"
 
 namespace firstwait {
 namespace {
 
-namespace fs = std::filesystem;
-constexpr int kRuns = 9;
+using bench::median;
+using bench::ProcessCost;
 
-double median(std::vector<double> values) {
-  std::nth_element(values.begin(), values.begin() + kRuns / 2, values.end());
-  return values[kRuns / 2];
-}
-
-double seconds_since(std::chrono::steady_clock::time_point begin) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-}
-
-struct ProcessCost {
-  double wall_s = 0, cpu_s = 0, peak_mib = 0;
-  bool ok = false;
-};
-
-double cpu_seconds(const rusage& u) {
-  const auto seconds = [](const timeval& t) {
-    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6;
-  };
-  return seconds(u.ru_utime) + seconds(u.ru_stime);
-}
-
-// The median of runs of a child process.
-ProcessCost measure(const std::function<void()>& child) {
-  std::vector<double> wall, cpu, peak;
-  bool ok = true;
-  for (int i = 0; i < kRuns; ++i) {
-    const auto begin = std::chrono::steady_clock::now();
-    const pid_t pid = ::fork();
-    if (pid == 0) {
-      const int null = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
-      ::dup2(null, STDOUT_FILENO);
-      child();
-      ::_exit(127);
-    }
-    int status = 0;
-    rusage usage{};
-    ::wait4(pid, &status, 0, &usage);
-    ok = ok && WIFEXITED(status) && WEXITSTATUS(status) == 0;
-    wall.push_back(seconds_since(begin));
-    cpu.push_back(cpu_seconds(usage));
-    peak.push_back(static_cast<double>(usage.ru_maxrss) / 1024);
-  }
-  return {median(wall), median(cpu), median(peak), ok};
-}
-
-ProcessCost diagnose(const std::string& file) {
-  std::error_code error;
-  const std::string program =
-      (fs::read_symlink("/proc/self/exe", error).parent_path() / "firstwait").string();
-  return measure([&] {
-    ::execl(program.c_str(), program.c_str(), "diagnose", file.c_str(), "--format", "json",
-            nullptr);
-  });
-}
-
-ProcessCost duckdb_alone(const std::string& file) {
-  return measure([&] {
+ProcessCost duckdb_alone(int runs, const std::string& file) {
+  return bench::measure(runs, [&] {
     auto duck = Duck::open();
     if (!duck) ::_exit(1);
     size_t rows = 0;
@@ -102,7 +38,7 @@ ProcessCost duckdb_alone(const std::string& file) {
 }
 
 // One slow worker in a job of 4 x 4 workers and 32 microbatches, written as Parquet.
-std::string make_job(const fs::path& folder, int32_t steps) {
+bool make_job(const bench::Folder& folder, const std::string& parquet, int32_t steps) {
   const Evidence e = whatif::made_up_job(
       4, 4, 32, steps, [](int32_t d, int32_t s, int32_t b, int32_t n, bool back) {
         const auto hash = static_cast<uint32_t>(d * 7919 + s * 104729 + b * 1299709 + n * 15485863 +
@@ -111,7 +47,7 @@ std::string make_job(const fs::path& folder, int32_t steps) {
         const double noise = 1 + 0.02 * static_cast<double>(hash >> 8) / (1 << 24);
         return (back ? 0.4 : 0.2) * noise * (d == 0 && s == 0 ? 2.3 : 1);
       });
-  const fs::path csv = folder / "ops.csv", parquet = folder / fmt::format("ops-{}.parquet", steps);
+  const std::string csv = folder.file("ops.csv");
   std::string text = "dp_rank,stage,rank,step,optype,start_ts,duration,seq_id,mc,mb_id,gmc\n";
   const OpTable& t = e.ops;
   for (size_t i = 0; i < t.size(); ++i)
@@ -130,10 +66,10 @@ std::string make_job(const fs::path& folder, int32_t steps) {
                                    "start_ts::FLOAT AS start_ts, duration::FLOAT AS duration, "
                                    "seq_id, mc::TINYINT AS mc, mb_id, gmc::SMALLINT AS gmc "
                                    "FROM read_csv({})) TO {} (FORMAT parquet)",
-                                   sql_text(csv.string()), sql_text(parquet.string())))
+                                   sql_text(csv), sql_text(parquet)))
            : Status(duck.error());
   if (!status) fmt::print(stderr, "whatif_bench: {}\n", status.error().what);
-  return parquet.string();
+  return status.ok();
 }
 
 // CPU time of this thread: what else runs on the machine hardly matters.
@@ -143,9 +79,11 @@ double thread_seconds() {
   return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) * 1e-9;
 }
 
-void graph_and_replays(const Evidence& e) {
+bool graph_and_replays(const std::string& file, int runs) {
+  Evidence e;
+  if (!import_inputs({file}, {}, e) || e.ops.size() == 0) return false;
   std::vector<double> load, graph_s, replay, whole;
-  for (int i = 0; i < kRuns; ++i) {
+  for (int i = 0; i < runs; ++i) {
     double at = thread_seconds();
     const auto job = whatif::load_job(e);
     load.push_back(1e3 * (thread_seconds() - at));
@@ -161,48 +99,46 @@ void graph_and_replays(const Evidence& e) {
     whole.push_back(1e3 * (thread_seconds() - at));
   }
   fmt::print(
-      "    CPU on one thread: columns {:.1f} ms, graph {:.1f} ms, all replays {:.1f} ms; with "
-      "worker steps and "
-      "critical path {:.1f} ms\n",
-      median(load), median(graph_s), median(replay), median(whole));
+      "    {} rows, CPU on one thread: columns {:.1f} ms, graph {:.1f} ms, all replays {:.1f} ms; "
+      "with "
+      "worker steps and critical path {:.1f} ms\n",
+      e.ops.size(), median(load), median(graph_s), median(replay), median(whole));
+  return true;
 }
 
-int run(const std::vector<std::string>& given) {
-  const fs::path folder = fs::temp_directory_path() / fmt::format("whatif-bench-{}", ::getpid());
-  fs::create_directories(folder);
-  std::vector<std::string> files = given;
-  if (files.empty())
-    for (const int32_t steps : {11, 44, 176, 440}) files.push_back(make_job(folder, steps));
+bool compare(const std::string& what, const std::string& file, int runs) {
+  const ProcessCost whole = bench::diagnose(runs, file), duck = duckdb_alone(runs, file);
+  fmt::print(
+      "{}: diagnose {:.3f} s (CPU {:.3f} s, peak {:.0f} MiB), DuckDB reading alone {:.3f} s (CPU "
+      "{:.3f} s), ratio {:.2f}\n",
+      what, whole.wall_s, whole.cpu_s, whole.peak_mib, duck.wall_s, duck.cpu_s,
+      whole.wall_s / duck.wall_s);
+  return bench::in_child([&] { return graph_and_replays(file, runs); }) && whole.ok && duck.ok;
+}
+
+bool made_up(const std::vector<int32_t>& sizes, int runs) {
+  const bench::Folder folder;
+  const std::string file = folder.file("ops.parquet");
   bool ok = true;
-  double first_rows = 0, first_s = 0;
-  for (const auto& file : files) {
-    Evidence e;
-    const auto imported = import_inputs({file}, {}, e);
-    const ProcessCost whole = diagnose(file), duck = duckdb_alone(file);
-    ok = ok && imported.ok() && e.ops.size() > 0 && whole.ok && duck.ok;
-    const auto rows = static_cast<double>(e.ops.size());
-    fmt::print(
-        "{:>9} rows: diagnose {:.3f} s (CPU {:.3f} s, {:.0f} MiB), DuckDB reading alone {:.3f} s "
-        "(CPU {:.3f} s), ratio {:.2f}",
-        e.ops.size(), whole.wall_s, whole.cpu_s, whole.peak_mib, duck.wall_s, duck.cpu_s,
-        whole.wall_s / duck.wall_s);
-    if (first_rows > 0)
-      fmt::print(", {:.1f} times the rows, {:.1f} times the time", rows / first_rows,
-                 whole.wall_s / first_s);
-    fmt::print("\n");
-    graph_and_replays(e);
-    std::fflush(stdout);
-    if (first_rows == 0) {
-      first_rows = rows;
-      first_s = whole.wall_s;
-    }
-  }
-  std::error_code error;
-  fs::remove_all(folder, error);
-  return ok ? 0 : 1;
+  for (const int32_t steps : sizes)
+    ok = bench::in_child([&] { return make_job(folder, file, steps); }) &&
+         compare(fmt::format("{:3} steps", steps), file, runs) && ok;
+  return ok;
+}
+
+bool existing(const std::vector<std::string>& files) {
+  bool ok = true;
+  for (const auto& file : files)
+    ok = compare(std::filesystem::path(file).filename().string(), file, 15) && ok;
+  return ok;
 }
 
 }  // namespace
 }  // namespace firstwait
 
-int main(int argc, char** argv) { return firstwait::run({argv + 1, argv + argc}); }
+int main(int argc, char** argv) {
+  const std::vector<std::string> given(argv + 1, argv + argc);
+  if (given.empty()) return firstwait::made_up({11, 44, 176, 440}, 9) ? 0 : 1;
+  if (given.front() == "--short") return firstwait::made_up({3}, 1) ? 0 : 1;
+  return firstwait::existing(given) ? 0 : 1;
+}

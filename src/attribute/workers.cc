@@ -125,15 +125,15 @@ std::vector<RankStat> rank_stats(const StepTable& table, const StepGrid& grid,
     stats[r].ratio_to_past = stats[r].own_s / stats[r].baseline_s;
     stats[r].phase_s = phase_medians(table, grid, r, now);
   }
+  std::map<int, std::vector<double>> own;
+  for (size_t r = 0; r < rows; ++r) own[cell[r]].push_back(stats[r].own_s);
+  std::map<int, WithoutOne> of_cell;
+  for (auto& [c, values] : own) of_cell.emplace(c, std::move(values));
   for (size_t r = 0; r < rows; ++r) {
-    std::vector<double> peers;
-    for (size_t p = 0; p < rows; ++p)
-      if (p != r && cell[p] == cell[r] && stats[p].own_s == stats[p].own_s)
-        peers.push_back(stats[p].own_s);
-    if (peers.empty()) continue;
-    const Robust spread = robust(peers);
-    if (spread.median > 0) stats[r].ratio_to_peers = stats[r].own_s / spread.median;
-    if (peers.size() >= kEnoughPeers) stats[r].robust_z = spread.z(stats[r].own_s);
+    const Robust peers = of_cell.at(cell[r]).without(stats[r].own_s);
+    if (peers.n == 0) continue;
+    if (peers.median > 0) stats[r].ratio_to_peers = stats[r].own_s / peers.median;
+    if (peers.n >= kEnoughPeers) stats[r].robust_z = peers.z(stats[r].own_s);
   }
   return stats;
 }
@@ -338,16 +338,15 @@ void name_carriers(const std::vector<RankStat>& stats, std::vector<LedgerRow>& l
   double step_s = 0;
   for (const LedgerRow& row : ledger) step_s += row.seconds;
   for (LedgerRow& row : ledger) {
+    std::vector<double> all;
+    for (const RankStat& s : stats) all.push_back(s.phase_s[index(row.phase)]);
+    const WithoutOne sample(std::move(all));
     for (const RankStat& s : stats) {
-      std::vector<double> peers;
-      for (const RankStat& other : stats)
-        if (other.rank != s.rank &&
-            other.phase_s[index(row.phase)] == other.phase_s[index(row.phase)])
-          peers.push_back(other.phase_s[index(row.phase)]);
       const double mine = s.phase_s[index(row.phase)];
-      if (peers.empty() || mine != mine) continue;
-      const Robust r = robust(peers);
-      const bool beyond = peers.size() >= kEnoughPeers
+      if (mine != mine) continue;
+      const Robust r = sample.without(mine);
+      if (r.n == 0) continue;
+      const bool beyond = r.n >= kEnoughPeers
                               ? r.z(mine) >= kOutlierZ && mine >= kMinimumEffect * r.median
                               : mine >= kStandingRatioOfFew * r.median;
       if (beyond && mine - r.median >= 0.01 * step_s) row.ranks.push_back(s.rank);

@@ -136,6 +136,48 @@ Robust robust(const std::vector<double>& values) {
   return r;
 }
 
+WithoutOne::WithoutOne(std::vector<double> values) : sorted_(std::move(values)) {
+  drop_nan(sorted_);
+  std::sort(sorted_.begin(), sorted_.end());
+}
+
+Robust WithoutOne::without(double value) const {
+  const auto gone = static_cast<size_t>(std::lower_bound(sorted_.begin(), sorted_.end(), value) -
+                                        sorted_.begin());
+  const bool all = value != value || gone == sorted_.size();
+  const size_t n = all ? sorted_.size() : sorted_.size() - 1;
+  if (n == 0) return {kNaNValue, kNaNValue, 0};
+  const auto at = [&](size_t i) { return sorted_[all || i < gone ? i : i + 1]; };
+  const auto middle = [n](const auto& place) {
+    return n % 2 == 1 ? place(n / 2) : (place(n / 2 - 1) + place(n / 2)) / 2;
+  };
+  Robust r;
+  r.n = n;
+  r.median = middle(at);
+  // Distances from the median grow to both sides: the k-th of two sorted lists.
+  auto below = static_cast<size_t>(std::lower_bound(sorted_.begin(), sorted_.end(), r.median) -
+                                   sorted_.begin());
+  if (!all && gone < below) --below;
+  const size_t above = n - below;
+  const auto left = [&](size_t i) { return std::abs(at(below - 1 - i) - r.median); };
+  const auto right = [&](size_t i) { return std::abs(at(below + i) - r.median); };
+  const auto distance = [&](size_t k) {
+    size_t lo = k + 1 > above ? k + 1 - above : 0, hi = std::min(k + 1, below);
+    while (lo < hi) {  // taken from the left
+      const size_t i = (lo + hi) / 2;
+      if (left(i) < right(k - i)) {
+        lo = i + 1;
+      } else {
+        hi = i;
+      }
+    }
+    const double from_left = lo > 0 ? left(lo - 1) : 0;
+    return lo < k + 1 ? std::max(from_left, right(k - lo)) : from_left;
+  };
+  r.scale = std::max(1.4826 * middle(distance), 0.01 * std::abs(r.median));
+  return r;
+}
+
 Trend theil_sen(const std::vector<double>& x, const std::vector<double>& y) {
   constexpr size_t kMostPoints =
       400;  // 80,000 pairs; the slope's error is then that of the bins' medians

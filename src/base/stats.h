@@ -27,6 +27,18 @@ struct Robust {
 };
 Robust robust(const std::vector<double>& values);
 
+// robust() of a sample without one of its values: sorted once, then O(log n) for each.
+class WithoutOne {
+ public:
+  explicit WithoutOne(std::vector<double> values);
+  size_t size() const { return sorted_.size(); }
+  // `value` is one of the sample; NaN, which is not: of the whole sample.
+  Robust without(double value) const;
+
+ private:
+  std::vector<double> sorted_;
+};
+
 // Median slope over all pairs (Theil-Sen); above 1000 points, over a fixed spread of pairs of bin
 // medians.
 struct Trend {

@@ -88,5 +88,26 @@ TEST(Stats, RunningMedianRemovesASpikeAndKeepsAnEdge) {
             (std::vector<double>{1, 1, 1, 1, 1, 5, 5, 5}));
 }
 
+TEST(Stats, WithoutOneIsRobustOfTheOthers) {
+  Random random(3);
+  for (size_t n = 1; n < 40; ++n) {
+    std::vector<double> values;
+    for (size_t i = 0; i < n; ++i)
+      values.push_back(n % 3 == 0 ? static_cast<double>(random.below(4)) : random.normal());
+    values.push_back(std::numeric_limits<double>::quiet_NaN());
+    const WithoutOne sample(values);
+    EXPECT_EQ(sample.size(), n);
+    for (size_t i = 0; i <= n; ++i) {
+      std::vector<double> others = values;
+      others.erase(others.begin() + static_cast<ptrdiff_t>(i));
+      const Robust expected = robust(others), got = sample.without(values[i]);
+      EXPECT_EQ(got.n, expected.n);
+      if (expected.n == 0) continue;
+      EXPECT_EQ(got.median, expected.median) << n << " " << i;
+      EXPECT_EQ(got.scale, expected.scale) << n << " " << i;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace firstwait

@@ -1,6 +1,7 @@
 // All that was read, in memory. Importers append; align puts it in order; later stages only read.
 #pragma once
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,7 @@ struct Evidence {
   Names names;
   JobInfo job;
   std::map<int32_t, RankInfo> ranks;
+  std::set<int32_t> trace_ranks;  // ranks of which a profiler trace was read
   StepTable steps;
   SpanTable spans;
   CollectiveTable collectives;

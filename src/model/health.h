@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 namespace firstwait {
@@ -36,6 +37,7 @@ class Health {
 
  private:
   std::vector<HealthEntry> entries_;
+  std::unordered_map<std::string, std::vector<size_t>> by_source_;  // of many files, each has few entries
 };
 
 }  // namespace firstwait

@@ -116,13 +116,18 @@ size_t EventScanner::scan(std::string_view piece, bool last) {
     remember_previous(piece.substr(0, at));
     if (at > 0 || state_ == State::resync) return at;
   }
-  index_.build(piece);
   size_t at = 0;
+  if (state_ == State::skip) {
+    if (scan_skip(piece, at) == Step::damaged) return resync_behind(piece, at);
+    remember_previous(piece.substr(0, at));
+    return at;
+  }
+  index_.build(piece);
   for (;;) {
     Step step = Step::stop;
     switch (state_) {
       case State::start:
-        step = scan_start(at);
+        step = scan_start(at, last);
         break;
       case State::object:
         step = scan_object(at, last);
@@ -130,24 +135,26 @@ size_t EventScanner::scan(std::string_view piece, bool last) {
       case State::array:
         step = scan_array(at, last);
         break;
-      case State::skip:
-        step = scan_skip(at);
-        break;
       case State::done:
         at = skip_blank(at);
         step = at < piece.size() ? Step::damaged : Step::stop;
         break;
+      case State::skip:
       case State::resync:
         break;
     }
     if (step == Step::more) continue;
-    if (step == Step::stop) return at;
-    handler_.invalid(offset_ + at);
-    state_ = State::resync;
-    at = std::min(at + 1, piece.size());
-    remember_previous(piece.substr(0, at));
-    return at;
+    return step == Step::stop ? at : resync_behind(piece, at);
   }
+}
+
+// The byte at `at` is where the damage was noticed; the search for an event begins behind it.
+size_t EventScanner::resync_behind(std::string_view piece, size_t at) {
+  handler_.invalid(offset_ + at);
+  state_ = State::resync;
+  at = std::min(at + 1, piece.size());
+  remember_previous(piece.substr(0, at));
+  return at;
 }
 
 void EventScanner::remember_previous(std::string_view dropped) {
@@ -176,9 +183,16 @@ size_t EventScanner::find_event(std::string_view piece, bool last) {
   }
 }
 
-EventScanner::Step EventScanner::scan_start(size_t& at) {
+EventScanner::Step EventScanner::scan_start(size_t& at, bool last) {
+  constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
   const std::string_view text = index_.text();
-  if (text.substr(at).starts_with("\xef\xbb\xbf")) at += 3;
+  if (offset_ + at == 0) {
+    if (text.starts_with(kByteOrderMark)) {
+      at += kByteOrderMark.size();
+    } else if (kByteOrderMark.starts_with(text) && !last) {
+      return Step::stop;
+    }
+  }
   at = skip_blank(at);
   if (at == text.size()) return Step::stop;
   if (text[at] != '{' && text[at] != '[') return Step::damaged;
@@ -188,84 +202,100 @@ EventScanner::Step EventScanner::scan_start(size_t& at) {
   return Step::more;
 }
 
-size_t EventScanner::value_end(size_t at, bool last, bool& damaged) const {
+EventScanner::Value EventScanner::value_at(size_t at, size_t limit, bool last) const {
+  using Kind = Value::Kind;
   const std::string_view text = index_.text();
   const char c = text[at];
+  size_t end = kNone;
+  bool sound = true;
   if (c == '{' || c == '[') {
-    const size_t end = index_.skip_container(at, damaged);
-    // A string that a line break cut makes everything behind it doubtful.
-    if (index_.damage() != kNone && index_.damage() >= at &&
-        (end == kNone || end > index_.damage()))
-      damaged = true;
-    if (end != kNone && text[end - 1] != c + 2) damaged = true;
-    return end;
+    const JsonIndex::End close = index_.skip_container(at);
+    end = close.at;
+    // The closing bracket's kind differs from the opening one's by two in ASCII.
+    sound = !close.too_deep && (end == kNone || text[end - 1] == c + 2);
+  } else if (c == '"') {
+    const size_t quote = index_.next_quote(at + 1);
+    if (quote != kNone) end = quote + 1;
+  } else {
+    const size_t behind = text.find_first_of(" \n\r\t,}]\"\\", at);
+    end = behind == std::string_view::npos ? (last ? text.size() : kNone) : behind;
+    // What begins behind a number must not begin inside a string.
+    sound = end != at &&
+            (behind == std::string_view::npos || (text[behind] != '"' && text[behind] != '\\'));
   }
-  damaged = false;
-  if (c == '"') {
-    const size_t end = index_.next_quote(at + 1);
-    return end == kNone ? kNone : end + 1;
+  // A string that a line break cut makes everything behind it doubtful.
+  if (index_.damage() < end) {
+    end = index_.damage();
+    sound = false;
   }
-  size_t end = at;
-  while (end < text.size() && !is_blank(text[end]) && text[end] != ',' && text[end] != '}' &&
-         text[end] != ']')
-    ++end;
-  damaged = end == at;
-  return end == text.size() && !last ? kNone : end;
+  if ((end == kNone ? text.size() : end) - at > limit) return {Kind::too_long};
+  if (end == kNone) return {Kind::more};
+  return {sound ? Kind::whole : Kind::damaged, end};
 }
 
 EventScanner::Step EventScanner::scan_object(size_t& at, bool last) {
   const std::string_view text = index_.text();
-  size_t key = at;
-  while (key < text.size() && (is_blank(text[key]) || text[key] == ',')) ++key;
-  at = key;
-  if (key == text.size()) return Step::stop;
-  if (text[key] == '}') {
+  while (at < text.size() && (is_blank(text[at]) || text[at] == ',')) ++at;
+  if (at == text.size()) return Step::stop;
+  if (text[at] == '}') {
     ++at;
     state_ = State::done;
     return Step::more;
   }
-  if (text[key] != '"') return Step::damaged;
-  const size_t key_end = index_.next_quote(key + 1);
+  if (text[at] != '"') return Step::damaged;
+  const size_t key_end = index_.next_quote(at + 1);
+  if (index_.damage() < key_end) return Step::damaged;
   size_t value = key_end == kNone ? text.size() : skip_blank(key_end + 1);
   if (value < text.size() && text[value] != ':') return Step::damaged;
-  value = value < text.size() ? skip_blank(value + 1) : value;
-  if (value >= text.size()) return text.size() > kMaxUnwanted ? Step::damaged : Step::stop;
-  const std::string_view name = text.substr(key + 1, key_end - key - 1);
+  if (value < text.size()) value = skip_blank(value + 1);
+  if (value - at > kMaxUnwanted) return Step::damaged;
+  if (value == text.size()) return Step::stop;
+  const std::string_view name = text.substr(at + 1, key_end - at - 1);
   if (name == "traceEvents" && text[value] == '[') {
     at = value + 1;
     state_ = State::array;
     return Step::more;
   }
-  bool damaged = false;
-  const size_t end = value_end(value, last, damaged);
-  if (damaged) return Step::damaged;
-  if (end != kNone) {
-    handler_.top_level(name, text.substr(value, end - value));
-    at = end;
-    return Step::more;
+  const Value v = value_at(value, is_wanted(name) ? kMaxTopLevel : kMaxUnwanted, last);
+  switch (v.kind) {
+    case Value::Kind::more:
+      return Step::stop;
+    case Value::Kind::damaged:
+      return Step::damaged;
+    case Value::Kind::whole:
+      handler_.top_level(name, text.substr(value, v.end - value));
+      at = v.end;
+      return Step::more;
+    case Value::Kind::too_long:
+      break;
   }
-  const bool container = text[value] == '{' || text[value] == '[';
-  if (text.size() - value > (is_wanted(name) ? kMaxTopLevel : kMaxUnwanted)) {
-    if (!container) return Step::damaged;
-    at = value;
-    skip_depth_ = 0;
-    state_ = State::skip;
-    return Step::more;
-  }
+  if (text[value] != '{' && text[value] != '[') return Step::damaged;
+  at = value;
+  skip_ = {};
+  state_ = State::skip;
   return Step::stop;
 }
 
-EventScanner::Step EventScanner::scan_skip(size_t& at) {
-  bool too_deep = false;
-  const size_t end = index_.advance(at, skip_depth_, too_deep);
-  if (too_deep || (end == kNone && index_.damage() != kNone)) return Step::damaged;
-  if (end == kNone) {
-    at = std::max(at, index_.behind_last_bracket());
-    return at == 0 && index_.size() > kMaxEvent ? Step::damaged : Step::stop;
+// Byte by byte, because the piece may begin anywhere; it sees strings and escapes as the index
+// does.
+EventScanner::Step EventScanner::scan_skip(std::string_view piece, size_t& at) {
+  for (; at < piece.size(); ++at) {
+    const char c = piece[at];
+    const bool quote = c == '"' && !skip_.escaped;
+    skip_.escaped = c == '\\' && !skip_.escaped;
+    if (quote) {
+      skip_.in_string = !skip_.in_string;
+    } else if (skip_.in_string) {
+      if (c == '\n') return Step::damaged;
+    } else if (c == '{' || c == '[') {
+      if (++skip_.depth > JsonIndex::kMaxDepth) return Step::damaged;
+    } else if ((c == '}' || c == ']') && --skip_.depth == 0) {
+      ++at;
+      state_ = State::object;
+      return Step::stop;
+    }
   }
-  at = end;
-  state_ = State::object;
-  return Step::more;
+  return Step::stop;
 }
 
 EventScanner::Step EventScanner::scan_array(size_t& at, bool last) {
@@ -277,18 +307,23 @@ EventScanner::Step EventScanner::scan_array(size_t& at, bool last) {
     state_ = in_object_ ? State::object : State::done;
     return Step::more;
   }
-  bool damaged = false;
-  const size_t end = value_end(at, last, damaged);
-  if (damaged) return Step::damaged;
-  if (end == kNone && text.size() - at <= kMaxEvent) return Step::stop;
-  if (end == kNone || end - at > kMaxEvent) {
-    // Looking again behind each of many such starts would take for ever.
-    if (++limit_failures_ > 8) at += kMaxEvent;
-    return Step::damaged;
+  if (text[at] != '{') return Step::damaged;
+  const Value v = value_at(at, kMaxEvent, last);
+  switch (v.kind) {
+    case Value::Kind::more:
+      return Step::stop;
+    case Value::Kind::too_long:
+      // Looking again behind each of many such starts would take for ever.
+      if (++limit_failures_ > 8) at += kMaxEvent;
+      return Step::damaged;
+    case Value::Kind::damaged:
+      return Step::damaged;
+    case Value::Kind::whole:
+      break;
   }
-  if (text[at] != '{' || !read_event(at, end)) return Step::damaged;
+  if (!read_event(at, v.end)) return Step::damaged;
   limit_failures_ = 0;
-  at = end;
+  at = v.end;
   return Step::more;
 }
 
@@ -320,9 +355,7 @@ bool EventScanner::read_event(size_t at, size_t end) {
       value = {p + i + 1, value_end - i - 1};
       i = value_end + 1;
     } else if (c == '{' || c == '[') {
-      bool too_deep = false;
-      const size_t value_end = index_.skip_container(i, too_deep);
-      // The closing bracket's kind differs from the opening one's by two in ASCII.
+      const size_t value_end = index_.skip_container(i).at;
       if (value_end > close || p[value_end - 1] != c + 2) return false;
       value = {p + i, value_end - i};
       i = value_end;

@@ -1,4 +1,9 @@
 // Cuts a stream of Chrome trace JSON into events and top-level values, without building a document.
+//
+// What comes out never depends on where the stream was split: every item is judged by the bytes
+// from its start alone, and a verdict on some of them holds whatever follows. Items begin outside
+// strings and escapes, so that the index of a piece that begins there says the same as that of a
+// longer one.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -39,16 +44,23 @@ class EventScanner {
   enum class State : uint8_t { start, object, array, skip, resync, done };
   enum class Step : uint8_t { more, stop, damaged };  // go on; the piece ends here; see damaged_at_
 
+  // How the value at hand ends.
+  struct Value {
+    enum class Kind : uint8_t { whole, more, damaged, too_long } kind;
+    size_t end = 0;  // behind it, when it is whole
+  };
+
   // Scans a piece that begins where the last one was left; returns the bytes used up.
   size_t scan(std::string_view piece, bool last);
-  Step scan_start(size_t& at);
+  Step scan_start(size_t& at, bool last);
   Step scan_object(size_t& at, bool last);
   Step scan_array(size_t& at, bool last);
-  Step scan_skip(size_t& at);
+  Step scan_skip(std::string_view piece, size_t& at);
+  size_t resync_behind(std::string_view piece, size_t at);
   // Reads the fields of the event in [at, end); false: not sound.
   bool read_event(size_t at, size_t end);
-  // The end of the value at `at`; kNone: not in this piece.
-  size_t value_end(size_t at, bool last, bool& damaged) const;
+  // The value at `at`; too long when it has more than `limit` bytes.
+  Value value_at(size_t at, size_t limit, bool last) const;
   size_t find_event(std::string_view piece, bool last);
   void remember_previous(std::string_view dropped);
   size_t skip_blank(size_t at) const;
@@ -61,10 +73,13 @@ class EventScanner {
   uint64_t events_ = 0;
   State state_ = State::start;
   bool in_object_ = false;  // the events are inside {"traceEvents": [...]}
-  int skip_depth_ = 0;
+  struct {
+    int depth = 0;
+    bool in_string = false, escaped = false;
+  } skip_;                  // a value that streams by
   int limit_failures_ = 0;  // items in a row that never ended
-  char previous_ =
-      ',';  // the last character that is no blank before the current piece, while in resync
+  // The last character that is no blank before the current piece, while in resync or skip.
+  char previous_ = ',';
 };
 
 }  // namespace firstwait

@@ -107,40 +107,25 @@ void JsonIndex::build(std::string_view text) {
   }
 }
 
-size_t JsonIndex::advance(size_t at, int& depth, bool& too_deep) const {
-  too_deep = false;
-  if (at >= text_.size()) return kNone;
+// Bracket by bracket: few of 64 bytes are brackets, and counting bits is a call where the processor
+// is not known to have an instruction for it.
+JsonIndex::End JsonIndex::skip_container(size_t at) const {
+  if (at >= text_.size()) return {};
+  int depth = 0;
   uint64_t from = ~uint64_t{0} << (at % 64);
   for (size_t word = at / 64; word < opens_.size(); ++word, from = ~uint64_t{0}) {
-    uint64_t open = opens_[word] & from, close = closes_[word] & from;
-    const int closing = std::popcount(close);
-    if (depth > closing) {
-      depth += std::popcount(open) - closing;
-    } else {
-      while (close != 0) {
-        const int i = std::countr_zero(close);
-        const uint64_t below = (uint64_t{1} << i) - 1;
-        depth += std::popcount(open & below) - 1;
-        open &= ~below;
-        close &= close - 1;
-        if (depth <= 0) return word * 64 + static_cast<size_t>(i) + 1;
+    const uint64_t open = opens_[word];
+    for (uint64_t left = (open | closes_[word]) & from; left != 0; left &= left - 1) {
+      const int i = std::countr_zero(left);
+      const size_t bracket = word * 64 + static_cast<size_t>(i);
+      if ((open >> i & 1U) != 0) {
+        if (++depth > kMaxDepth) return {bracket, true};
+      } else if (--depth <= 0) {
+        return {bracket + 1, false};
       }
-      depth += std::popcount(open);
-    }
-    if (depth > kMaxDepth) {
-      too_deep = true;
-      return kNone;
     }
   }
-  return kNone;
-}
-
-size_t JsonIndex::behind_last_bracket() const {
-  for (size_t word = opens_.size(); word-- > 0;) {
-    const uint64_t bits = opens_[word] | closes_[word];
-    if (bits != 0) return word * 64 + 64 - static_cast<size_t>(std::countl_zero(bits));
-  }
-  return 0;
+  return {};
 }
 
 }  // namespace firstwait

@@ -31,23 +31,18 @@ class JsonIndex {
     return word * 64 + static_cast<size_t>(std::countr_zero(bits));
   }
 
-  // `at` is an opening bracket outside a string. The position behind its closing one; kNone: not in
-  // this piece. The kinds of bracket are not compared. `too_deep` is set when it nests beyond
-  // kMaxDepth.
-  size_t skip_container(size_t at, bool& too_deep) const {
-    int depth = 0;
-    return advance(at, depth, too_deep);
-  }
-
-  // Follows brackets from `at` until `depth` falls to 0; the position behind that one, or kNone
-  // with the depth reached at the end of the piece.
-  size_t advance(size_t at, int& depth, bool& too_deep) const;
+  // What ends a container: `at` lies behind its closing bracket, or on the bracket that nests
+  // beyond kMaxDepth. kNone: not in this piece.
+  struct End {
+    size_t at = kNone;
+    bool too_deep = false;
+  };
+  // `at` is an opening bracket outside a string. The kinds of bracket are not compared.
+  End skip_container(size_t at) const;
 
   // The first line break inside a string, which JSON forbids: what follows it cannot be trusted.
   // kNone: none.
   size_t damage() const { return damage_; }
-  // The position behind the last bracket outside a string; 0: none.
-  size_t behind_last_bracket() const;
 
  private:
   std::string_view text_;

@@ -487,21 +487,18 @@ void TraceRows::set_collective_steps() {
 }
 
 int32_t TraceRows::choose_rank() {
-  auto& out = context_.out;
-  const auto taken = [&](int32_t rank) {
-    const auto info = out.ranks.find(rank);
-    if (info == out.ranks.end() || info->second.source.empty()) return false;
-    return std::any_of(out.sources.begin(), out.sources.end(), [&](const Source& s) {
-      return s.importer == "chrome_trace" && s.path == info->second.source;
-    });
-  };
+  std::set<int32_t>& taken = context_.out.trace_ranks;
   int32_t rank = rank_;
   if (rank < 0) rank = rank_of_path(context_.path).value_or(-1);
   const bool assumed = rank < 0;
-  if (!assumed && !taken(rank)) return rank;
+  if (!assumed && taken.insert(rank).second) return rank;
   if (!assumed) context_.count(TraceHealth::duplicate_rank, 1, fmt::format("rank {}", rank));
   rank = 0;
-  while (taken(rank)) ++rank;
+  for (const int32_t other : taken) {
+    if (other != rank) break;
+    ++rank;
+  }
+  taken.insert(rank);
   if (assumed) context_.count(TraceHealth::no_rank, 1, fmt::format("taken as rank {}", rank));
   return rank;
 }

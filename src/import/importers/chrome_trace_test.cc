@@ -161,6 +161,54 @@ TEST(ChromeTrace, RowsDoNotDependOnTheSplit) {
   }
 }
 
+TEST(ChromeTrace, RowsDoNotDependOnTheSplitBehindDamage) {
+  constexpr std::string_view kWrong = "\"\\\n{}[],: x1";
+  std::minstd_rand random(11);
+  for (int round = 0; round < 400; ++round) {
+    std::string text = kTrace;
+    for (uint32_t i = 0, n = 1 + random() % 4; i < n; ++i) {
+      const size_t at = random() % text.size();
+      const char wrong = kWrong[random() % kWrong.size()];
+      if (random() % 3 == 0) text.insert(at, 1, wrong);
+      if (random() % 3 == 0) text.erase(at, 1 + random() % 40);
+      text[std::min(at, text.size() - 1)] = wrong;
+    }
+    const std::string whole = rows(read(text));
+    for (const size_t piece : {size_t{1}, size_t{3}, 1 + random() % 80, 1 + random() % 700})
+      ASSERT_EQ(rows(read(text, piece)), whole) << piece << "\n" << text;
+  }
+}
+
+// Values, events and depths about as large as the scanner takes, and a little larger.
+TEST(ChromeTrace, RowsDoNotDependOnTheSplitAtTheLimits) {
+  const std::string events = kTrace.substr(kTrace.find("  \"traceEvents\""));
+  const std::string event =
+      R"({"ph":"X","cat":"cpu_op","name":"late","pid":1,"tid":1,"ts":1,"dur":1},)";
+  std::vector<std::string> texts = {"\xef\xbb\xbf \xef\xbb\xbf[" + event + "]",
+                                    "[" + std::string(127, '[') + std::string(127, ']') + event};
+  for (const size_t size : {(1u << 20) - 4, 1u << 20, (1u << 20) + 4, 5u << 20}) {
+    const std::string filler(size, 'x'), nested = "[" + filler + "\"" + filler + "{\\\"[\"]";
+    texts.push_back("{\"a\": [\"" + filler + "\"], \"b\": 1, " + events);
+    texts.push_back("{\"a\": " + nested + ", \"b\": " + filler + "," + events);
+    texts.push_back("{\"" + filler + "\": 1, " + events);
+    texts.push_back("{\"a\": [\"" + filler + "\n\"], " + events);
+  }
+  for (size_t depth = 120; depth < 135; ++depth)
+    texts.push_back("[" + event + std::string(depth - 110, ' ') + R"({"ph":"X","args":)" +
+                    std::string(depth, '[') + std::string(depth, ']') + "}," + event + "]");
+  for (const size_t size : {(4u << 20) - 80, 4u << 20, (4u << 20) + 80}) {
+    const std::string filler(size, 'y');
+    texts.push_back("[" + event + R"({"ph":"X","ts":1,"pid":1,"name":")" + filler + "\"}," + event);
+    texts.push_back("[" + event + R"({"ph":"X","ts":1,"pid":1,"name":")" + filler + "\n\"}," +
+                    event);
+  }
+  for (const std::string& text : texts) {
+    const std::string whole = rows(read(text));
+    for (const size_t piece : {size_t{61}, size_t{1} << 12, (size_t{1} << 20) + 3})
+      ASSERT_TRUE(rows(read(text, piece)) == whole) << piece << " " << text.substr(0, 40);
+  }
+}
+
 TEST(ChromeTrace, ATraceCutAnywhereKeepsItsWholeEventsAndSaysSo) {
   const size_t all = read(kTrace).spans.size();
   size_t before = 0;
@@ -257,7 +305,6 @@ TEST(ChromeTrace, RanksComeFromNamesAndNeverCollide) {
     const auto reader = importer_chrome_trace.open(ImportContext{path, options, e});
     reader->feed(one);
     reader->finish(true);
-    e.sources.push_back({path, "chrome_trace", 1, one.size(), ""});
   }
   const std::vector<int32_t> ranks = {34, 2, 0, 1};
   EXPECT_EQ(e.spans.rank, ranks);
