@@ -29,6 +29,10 @@ constexpr HealthCounter kEmpty{"empty_file", Severity::error,
 constexpr HealthCounter kDamaged{
     "damaged_archive", Severity::data_loss,
     "the compressed file is cut or damaged; copy it again. What came before was read"};
+constexpr HealthCounter kExpands{
+    "implausible_expansion", Severity::data_loss,
+    "it holds several hundred times its compressed size, and only the start was read; if that is "
+    "right, decompress it and name the result"};
 constexpr HealthCounter kUnreadable{"unreadable_file", Severity::error,
                                     "check that the file exists and may be read"};
 constexpr HealthCounter kSilentPipe{
@@ -110,6 +114,29 @@ class TemporaryFile {
   int fd_ = -1;
 };
 
+// What may come out of one file on disk. Text of records and logs shrinks ten to a hundred times; a
+// small file made to fill memory or never to end shrinks thousands of times, once or again inside.
+class Budget {
+ public:
+  explicit Budget(const std::string& path) {
+    struct stat status {};
+    if (::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode))
+      left_ = (uint64_t{256} << 20) + kMostExpansion * static_cast<uint64_t>(status.st_size);
+  }
+  // False when it is used up.
+  bool take(size_t n) {
+    exceeded_ = exceeded_ || n > left_;
+    left_ -= exceeded_ ? 0 : n;
+    return !exceeded_;
+  }
+  bool exceeded() const { return exceeded_; }
+
+ private:
+  static constexpr uint64_t kMostExpansion = 400;
+  uint64_t left_ = UINT64_MAX;
+  bool exceeded_ = false;
+};
+
 // What one import leaves in its summary.
 struct Counts {
   ImportSummary& summary;
@@ -138,14 +165,15 @@ class Input {
     return start();
   }
 
-  void finish(bool complete, const std::string& damage) {
+  // `damage`: why it is not complete; empty when `counter` says it all.
+  void finish(bool complete, const std::string& damage, const HealthCounter& counter = kDamaged) {
     Evidence& out = counts_.out;
-    if (!reader_ && !unknown_ && head_.empty()) {
+    if (!reader_ && !unknown_ && head_.empty() && complete) {
       if (damage.empty()) return out.health.add(path_, kEmpty);
       return out.health.add(path_, kDamaged, 1, damage);
     }
     if (!reader_ && !unknown_) start();
-    if (!complete) out.health.add(path_, kDamaged, 1, damage);
+    if (!complete) out.health.add(path_, counter, 1, damage);
     if (!reader_) {
       // Damaged data is named as such; that it could not be recognised follows from it.
       if (complete) out.health.add(path_, kUnrecognised);
@@ -200,7 +228,8 @@ class Input {
 // themselves.
 class ArchiveSink final : public TarSink {
  public:
-  ArchiveSink(std::string archive, Counts counts) : archive_(std::move(archive)), counts_(counts) {}
+  ArchiveSink(std::string archive, Counts counts, Budget& budget)
+      : archive_(std::move(archive)), counts_(counts), budget_(budget) {}
   void begin(const std::string& name) override {
     ++counts_.summary.files;
     path_ = archive_ + "/" + name;
@@ -218,6 +247,8 @@ class ArchiveSink final : public TarSink {
     if (!complete && damage.empty()) damage = "the archive ends inside this file";
     if (nested_) {
       counts_.out.health.add(path_, kNested);
+    } else if (budget_.exceeded()) {
+      input_->finish(false, "", kExpands);
     } else {
       input_->finish(damage.empty(), damage);
     }
@@ -227,7 +258,7 @@ class ArchiveSink final : public TarSink {
 
  private:
   bool plain(std::string_view chunk) {
-    if (nested_) return false;
+    if (nested_ || !budget_.take(chunk.size())) return false;
     if (decided_for_ != input_.get()) {
       head_.append(chunk);
       if (head_.size() < 512) return true;
@@ -242,6 +273,7 @@ class ArchiveSink final : public TarSink {
 
   std::string archive_, path_, head_;
   Counts counts_;
+  Budget& budget_;
   bool nested_ = false;
   const Input* decided_for_ = nullptr;
   std::unique_ptr<Input> input_;
@@ -262,12 +294,13 @@ bool stored_as_is(const std::string& path, std::string_view head) {
 // Reads one file on disk: an archive's members one by one, anything else as one input.
 void import_file(const std::string& path, Counts counts) {
   std::string head;
+  Budget budget(path);
   std::unique_ptr<Input> input;
   std::unique_ptr<ArchiveSink> sink;
   std::unique_ptr<TarReader> tar;
   const auto decide = [&] {
     if (is_tar(head)) {
-      sink = std::make_unique<ArchiveSink>(path, counts);
+      sink = std::make_unique<ArchiveSink>(path, counts, budget);
       tar = std::make_unique<TarReader>(*sink);
       return tar->feed(head);
     }
@@ -277,7 +310,8 @@ void import_file(const std::string& path, Counts counts) {
     return input->feed(head);
   };
   const auto result = read_bytes(path, [&](std::string_view chunk) {
-    if (tar) return tar->feed(chunk);
+    if (!budget.take(chunk.size())) return false;
+    if (tar) return tar->feed(chunk) && !budget.exceeded();
     if (input) return input->feed(chunk);
     head.append(chunk);
     return head.size() < 512 || decide();
@@ -291,11 +325,13 @@ void import_file(const std::string& path, Counts counts) {
   if (!tar && !input) decide();
   if (input) {
     ++counts.summary.files;
-    input->finish(result->complete, result->damage);
-    return;
+    if (budget.exceeded()) return input->finish(false, "", kExpands);
+    return input->finish(result->complete, result->damage);
   }
   const std::string damage = tar->finish();
-  if (!damage.empty() || !result->complete)
+  if (budget.exceeded()) {
+    counts.out.health.add(path, kExpands);
+  } else if (!damage.empty() || !result->complete)
     counts.out.health.add(path, kDamaged, 1, damage.empty() ? result->damage : damage);
   counts.out.health.add(path, kLinks, tar->skipped_links());
 }

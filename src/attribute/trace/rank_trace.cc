@@ -21,13 +21,11 @@ class Meanings {
   std::vector<uint8_t> known_;
 };
 
-// Times beyond half the range are nobody's; without them all sums and differences fit.
-constexpr Ns kLimit = INT64_MAX / 2;
 bool is_usable(const SpanTable& spans, size_t i) {
-  return spans.start[i] > -kLimit && spans.start[i] < kLimit && spans.duration[i] >= 0;
+  return spans.start[i] >= kEarliestTime && spans.start[i] <= kLatestTime && spans.duration[i] >= 0;
 }
 Interval_ns interval_of(const SpanTable& spans, size_t i) {
-  return {spans.start[i], std::min(sat_add(spans.start[i], spans.duration[i]), kLimit)};
+  return {spans.start[i], std::min(sat_add(spans.start[i], spans.duration[i]), kLatestTime)};
 }
 
 void add_host(RankTrace& trace, const SpanTable& spans, size_t i, TraceName name) {

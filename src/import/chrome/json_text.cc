@@ -1,5 +1,6 @@
 #include "import/chrome/json_text.h"
 
+#include "base/saturate.h"
 #include "base/text.h"
 
 namespace firstwait {
@@ -177,13 +178,17 @@ std::string json_unescape(std::string_view raw) {
 
 namespace {
 
-// Half of the range, so that the sum and the difference of any two times fit.
-constexpr int64_t kLimit = INT64_MAX / 2;
 constexpr int64_t kSurelyNanoseconds = 100'000'000'000'000'000;  // as microseconds: the year 5138
 
-std::optional<int64_t> within_limit(std::optional<int64_t> ns) {
-  if (!ns || *ns > kLimit || *ns < -kLimit) return std::nullopt;
+std::optional<int64_t> within(std::optional<int64_t> ns, int64_t least, int64_t most) {
+  if (!ns || *ns > most || *ns < least) return std::nullopt;
   return ns;
+}
+std::optional<int64_t> time_within(std::optional<int64_t> ns) {
+  return within(ns, kEarliestTime, kLatestTime);
+}
+std::optional<int64_t> duration_within(std::optional<int64_t> ns) {
+  return within(ns, -kLongestTime, kLongestTime);
 }
 
 // Microseconds of at most 16 digits before the point, which nearly all are; nothing otherwise.
@@ -195,7 +200,7 @@ std::optional<int64_t> short_microseconds(std::string_view text) {
   int64_t whole = 0;
   while (i < text.size() && is_digit(text[i]) && i - begin < 17)
     whole = whole * 10 + (text[i++] - '0');
-  if (i == begin || i - begin > 16 || whole >= kLimit / 1000) return std::nullopt;
+  if (i == begin || i - begin > 16 || whole >= kLatestTime / 1000) return std::nullopt;
   int64_t fraction = 0, unit = 100;
   if (i < text.size() && text[i] == '.')
     for (++i; i < text.size() && is_digit(text[i]); ++i, unit /= 10)
@@ -209,16 +214,16 @@ std::optional<int64_t> short_microseconds(std::string_view text) {
 
 std::optional<int64_t> trace_time_ns(std::string_view text, bool& nanoseconds) {
   nanoseconds = false;
-  if (const auto ns = short_microseconds(text)) return ns;
+  if (const auto ns = short_microseconds(text)) return time_within(ns);
   const auto plain = parse_scaled_ns(text, 1);
   nanoseconds = plain && (*plain >= kSurelyNanoseconds || *plain <= -kSurelyNanoseconds);
-  return within_limit(nanoseconds ? plain : parse_scaled_ns(text, 1000));
+  return time_within(nanoseconds ? plain : parse_scaled_ns(text, 1000));
 }
 
 std::optional<int64_t> trace_duration_ns(std::string_view text, bool nanoseconds) {
-  if (nanoseconds) return within_limit(parse_scaled_ns(text, 1));
-  if (const auto ns = short_microseconds(text)) return ns;
-  return within_limit(parse_scaled_ns(text, 1000));
+  if (nanoseconds) return duration_within(parse_scaled_ns(text, 1));
+  if (const auto ns = short_microseconds(text)) return duration_within(ns);
+  return duration_within(parse_scaled_ns(text, 1000));
 }
 
 uint32_t hash32(std::string_view a, std::string_view b) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/saturate.h"
 #include "base/text.h"
 #include "import/chrome/json_text.h"
 
@@ -36,7 +37,6 @@ namespace {
 
 constexpr size_t kNameCache = 8192;  // a power of two
 constexpr size_t kMaxOpen = 1 << 20;
-constexpr int64_t kLatest = INT64_MAX / 2;
 constexpr int64_t kEpochFrom =
     100'000'000'000'000'000;  // times below 1e8 s do not count from the epoch (FORMATS 1)
 
@@ -355,7 +355,7 @@ void TraceRows::end(const TraceEvent& event) {
   const Open open = std::move(found->second.back());
   found->second.pop_back();
   --open_count_;
-  if (*stop < open.start) {
+  if (*stop < open.start || *stop - open.start > kLongestTime) {
     ++bad_times_;
     return;
   }
@@ -376,7 +376,7 @@ void TraceRows::top_level(std::string_view key, std::string_view value) {
   if (value.size() >= 2 && value.front() == '"') value = value.substr(1, value.size() - 2);
   if (key == "baseTimeNanoseconds") {
     const int64_t base = parse_int(value).value_or(0);
-    if (base >= 0 && base < kLatest) base_ns_ = base;
+    if (base >= 0 && base <= kLatestTime) base_ns_ = base;
   } else if (key == "distributedInfo") {
     const auto number = [&](std::string_view field) {
       const int64_t n = parse_int(json_field(value, field)).value_or(-1);
@@ -429,11 +429,13 @@ void TraceRows::finish() {
 // Times are as recorded until all is read: the base often stands at the end of the file.
 void TraceRows::shift_times() {
   const auto shift = [&](std::vector<Ns>& times, size_t first) {
-    for (size_t i = first; i < times.size(); ++i) times[i] = std::min(times[i] + base_ns_, kLatest);
+    for (size_t i = first; i < times.size(); ++i)
+      times[i] = std::min(sat_add(times[i], base_ns_), kLatestTime);
   };
   shift(context_.out.spans.start, first_span_);
   shift(context_.out.collectives.start, first_collective_);
-  for (auto& [id, call] : host_calls_) call.start = std::min(call.start + base_ns_, kLatest);
+  for (auto& [id, call] : host_calls_)
+    call.start = std::min(sat_add(call.start, base_ns_), kLatestTime);
 }
 
 // The training thread is the one with the steps; without any, the one that loads and optimises;

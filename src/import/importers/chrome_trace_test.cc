@@ -266,6 +266,17 @@ TEST(ChromeTrace, TimesAreExactAndNanosecondsAreNoticed) {
   EXPECT_EQ(e.spans.duration[2], 15 * kUs);
 }
 
+TEST(ChromeTrace, TimesThreeTimesTodaysAreRead) {
+  const Evidence e = read(R"([{"ph":"X","name":"a","ts":5389426980516519,"dur":3,"pid":1,"tid":1},
+    {"ph":"X","name":"b","ts":5389426980516519000,"dur":3000,"pid":1,"tid":1},
+    {"ph":"X","name":"c","ts":6999999999999999,"dur":3,"pid":1,"tid":1},
+    {"ph":"X","name":"d","ts":5,"dur":2999999999999999,"pid":1,"tid":1}])");
+  ASSERT_EQ(e.spans.size(), 2u);
+  EXPECT_EQ(e.spans.start[0], 5389426980516519000);
+  EXPECT_EQ(e.spans.start[1], 5389426980516519000);
+  EXPECT_EQ(health_count(e, "bad_time"), 2u);
+}
+
 TEST(ChromeTrace, ReadsTheBareArrayOfProfilersWithoutKineto) {
   const Evidence e = read(
       R"([{"name": "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", "ph": "X", "ts": 809, "dur": 2169, "tid": 1, "pid": "CPU functions", "args": {}}, {"name": "aten::empty", "ph": "X", "ts": 3000, "dur": 1, "tid": 1, "pid": "CPU functions", "args": {}}, {"name": "sgemm", "ph": "X", "ts": 3000, "dur": 1, "tid": 0, "pid": "CUDA functions", "args": {}}])",

@@ -3,6 +3,7 @@
 #include <functional>
 #include <map>
 
+#include "base/saturate.h"
 #include "base/text.h"
 #include "import/parquet/table.h"
 
@@ -56,8 +57,8 @@ class SpansReader {
     for (size_t row = 0; row < c.rows(); ++row) {
       const auto from = start.at(row), lasting = duration.at(row);
       const int64_t rank = number<int32_t>(c_rank, row);
-      if (!from || !lasting || *lasting < 0 || *lasting > INT64_MAX / 4 || rank < 0 ||
-          *from > INT64_MAX / 2 || *from < INT64_MIN / 4) {
+      if (!from || !lasting || *lasting < 0 || *lasting > kLongestTime || rank < 0 ||
+          *from > kLatestTime || *from < kEarliestTime) {
         ++bad_;
         continue;
       }

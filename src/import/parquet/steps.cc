@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/saturate.h"
 #include "import/parquet/table.h"
 
 namespace firstwait::parquet {
@@ -104,12 +105,12 @@ class StepsReader {
     for (size_t row = 0; row < c.rows(); ++row) {
       const auto lasting = duration.at(row);
       const int32_t rank = integer(c_rank, row), step = integer(c_step, row);
-      if (!lasting || *lasting < 0 || *lasting > INT64_MAX / 4 || rank < 0 || !has(c_step, row)) {
+      if (!lasting || *lasting < 0 || *lasting > kLongestTime || rank < 0 || !has(c_step, row)) {
         ++bad_;
         continue;
       }
       const Ns from = start.at(row).value_or(kNoTime);
-      if (from > INT64_MAX / 2 || (from != kNoTime && from < INT64_MIN / 4)) {
+      if (from > kLatestTime || (from != kNoTime && from < kEarliestTime)) {
         ++bad_;
         continue;
       }
@@ -220,8 +221,8 @@ void read_collectives(const Table& steps) {
     for (size_t row = 0; row < c.rows(); ++row) {
       const auto from = start.at(row), lasting = duration.at(row);
       const int64_t rank = integer(0, row);
-      if (!from || !lasting || *lasting < 0 || *lasting > INT64_MAX / 4 || rank < 0 ||
-          *from > INT64_MAX / 2) {
+      if (!from || !lasting || *lasting < 0 || *lasting > kLongestTime || rank < 0 ||
+          *from > kLatestTime) {
         ++bad;
         continue;
       }
