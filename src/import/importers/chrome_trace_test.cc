@@ -268,7 +268,7 @@ TEST(ChromeTrace, TimesAreExactAndNanosecondsAreNoticed) {
 
 TEST(ChromeTrace, TimesThreeTimesTodaysAreRead) {
   const Evidence e = read(R"([{"ph":"X","name":"a","ts":5389426980516519,"dur":3,"pid":1,"tid":1},
-    {"ph":"X","name":"b","ts":5389426980516519000,"dur":3000,"pid":1,"tid":1},
+    {"ph":"X","name":"b","ts":5389426980516519000,"dur":3000,"pid":1,"tid":2},
     {"ph":"X","name":"c","ts":6999999999999999,"dur":3,"pid":1,"tid":1},
     {"ph":"X","name":"d","ts":5,"dur":2999999999999999,"pid":1,"tid":1}])");
   ASSERT_EQ(e.spans.size(), 2u);

@@ -6,6 +6,7 @@
 #include "base/saturate.h"
 #include "base/text.h"
 #include "import/parquet/table.h"
+#include "model/pipeline_ops.h"
 
 namespace firstwait::parquet {
 namespace {
