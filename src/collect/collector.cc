@@ -1,5 +1,6 @@
 #include "collect/collector.h"
 
+#include <algorithm>
 #include <cerrno>
 
 namespace firstwait {
@@ -39,6 +40,46 @@ void Store::add(Setting setting) {
   if (settings_.size() >= kSettings) return;
   at->second = setting.value;
   settings_.push_back(std::move(setting));
+}
+
+void Store::add(Entity entity) {
+  const std::lock_guard lock(mutex_);
+  if (entities_.size() < kEntities || entities_.contains(entity.id))
+    entities_[entity.id] = std::move(entity);
+}
+
+void Store::relate(std::string_view source, std::vector<Relation> now_true, Ns now) {
+  const std::lock_guard lock(mutex_);
+  const auto same = [](const Relation& a, const Relation& b) {
+    return a.from == b.from && a.kind == b.kind && a.to == b.to;
+  };
+  for (Relation& r : relations_) {
+    if (r.source != source || r.valid_to != kNoTime) continue;
+    const auto still = std::find_if(now_true.begin(), now_true.end(),
+                                    [&](const Relation& n) { return same(r, n); });
+    if (still == now_true.end())
+      r.valid_to = now;
+    else
+      now_true.erase(still);
+  }
+  for (Relation& n : now_true) {
+    if (relations_.size() >= kRelations) break;
+    n.source = source;
+    n.valid_from = now;
+    n.valid_to = kNoTime;
+    relations_.push_back(std::move(n));
+  }
+}
+
+std::vector<Entity> Store::entities() {
+  const std::lock_guard lock(mutex_);
+  std::vector<Entity> out;
+  for (const auto& [id, e] : entities_) out.push_back(e);
+  return out;
+}
+std::vector<Relation> Store::relations() {
+  const std::lock_guard lock(mutex_);
+  return relations_;
 }
 
 std::vector<Event> Store::events() {

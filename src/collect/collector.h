@@ -47,17 +47,25 @@ class Store {
   // A setting that is already known with this value is left out; another value for the same key is
   // a change.
   void add(Setting setting);
+  void add(Entity entity);  // replaces what was known of the same id
+  // All relations that hold now according to `source`; those it named before and no longer names
+  // have ended.
+  void relate(std::string_view source, std::vector<Relation> now_true, Ns now);
   std::vector<Event> events();
   std::vector<Setting> settings();
+  std::vector<Entity> entities();
+  std::vector<Relation> relations();
   uint64_t events_dropped();
 
  private:
-  static constexpr size_t kEvents = 4096, kSettings = 8192;
+  static constexpr size_t kEvents = 4096, kSettings = 8192, kEntities = 8192, kRelations = 8192;
   std::mutex mutex_;
   SeriesTable table_;
   std::vector<Event> events_;  // the newest kEvents
   std::vector<Setting> settings_;
   std::map<std::pair<std::string, std::string>, std::string> newest_;
+  std::map<std::string, Entity> entities_;
+  std::vector<Relation> relations_;
   uint64_t events_dropped_ = 0;
 };
 
@@ -81,6 +89,10 @@ class Out {
   }
   void add(Event event) { store_.add(std::move(event)); }
   void add(Setting setting) { store_.add(std::move(setting)); }
+  void add(Entity entity) { store_.add(std::move(entity)); }
+  void relate(std::string_view source, std::vector<Relation> now_true) {
+    store_.relate(source, std::move(now_true), now_);
+  }
   // A part that could not be understood: `where` says which file, line or field.
   void trouble(std::string_view where);
 

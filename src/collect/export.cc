@@ -144,6 +144,44 @@ std::string setting_line(const Setting& s) {
   return out + "}\n";
 }
 
+// JSON strings are YAML strings.
+std::string inventory(const std::vector<Entity>& entities, const std::vector<Relation>& relations) {
+  std::string out = "entities:\n";
+  for (const Entity& e : entities) {
+    const size_t slash = e.id.find('/');
+    out += "  - {kind: ";
+    append_json(out, std::string_view(e.id).substr(0, slash));
+    out += ", id: ";
+    append_json(out, slash == std::string::npos ? std::string_view()
+                                                : std::string_view(e.id).substr(slash + 1));
+    out += ", attributes: {";
+    for (size_t i = 0; i < e.attributes.size(); ++i) {
+      if (i > 0) out += ", ";
+      append_json(out, e.attributes[i].first);
+      out += ": ";
+      append_json(out, e.attributes[i].second);
+    }
+    out += "}}\n";
+  }
+  out += "relations:\n";
+  for (const Relation& r : relations) {
+    out += "  - {from: ";
+    append_json(out, r.from);
+    out += ", kind: ";
+    append_json(out, r.kind);
+    out += ", to: ";
+    append_json(out, r.to);
+    for (const auto& [key, at] :
+         {std::pair("valid_from", r.valid_from), {"valid_to", r.valid_to}}) {
+      if (at == kNoTime) continue;
+      out += fmt::format(", {}: ", key);
+      append_decimal(out, at, kSecond);
+    }
+    out += "}\n";
+  }
+  return out;
+}
+
 class OutFile {
  public:
   explicit OutFile(std::string path)
@@ -239,7 +277,13 @@ Status Sampler::write_bundle(const std::string& directory, Ns from) const {
   if (auto status = events.close(); !status) return status;
   OutFile settings(directory + "/settings.jsonl");
   for (const Setting& s : store().settings()) settings.write(setting_line(s));
-  return settings.close();
+  if (auto status = settings.close(); !status) return status;
+  const auto entities = store().entities();
+  const auto relations = store().relations();
+  if (entities.empty() && relations.empty()) return Done{};
+  OutFile inventory_file(directory + "/inventory.yaml");
+  inventory_file.write(inventory(entities, relations));
+  return inventory_file.close();
 }
 
 }  // namespace firstwait

@@ -59,7 +59,8 @@ class Sampler {
   // For /metrics: the newest values, without `instance` (the scraper adds it). OpenMetrics or
   // Prometheus text 0.0.4.
   std::string exposition(bool openmetrics) const;
-  // metrics.om, events.jsonl and settings.jsonl of FORMATS section 1; the directory exists.
+  // metrics.om, events.jsonl, settings.jsonl and inventory.yaml of FORMATS section 1; the directory
+  // exists.
   Status write_bundle(const std::string& directory, Ns from = kNoTime) const;
   // metrics.om alone, piece by piece; stops when `sink` returns false.
   void write_metrics(const std::function<bool(std::string_view)>& sink, Ns from = kNoTime) const;
