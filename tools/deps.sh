@@ -5,7 +5,8 @@ set -eu
 cd "$(dirname "$0")/.."
 what=${1:-build}
 packages="g++ cmake ninja-build pkg-config libfmt-dev libsimdjson-dev libisal-dev libzstd-dev libcli11-dev
-  libyaml-cpp-dev libpugixml-dev libpcre2-dev libboost-dev libeigen3-dev npm ca-certificates"
+  libyaml-cpp-dev libpugixml-dev libpcre2-dev libboost-dev libeigen3-dev libcurl4-openssl-dev
+  libprotozero-dev libhwloc-dev npm ca-certificates"
 [ "$what" != build ] && packages="$packages libgtest-dev libgmock-dev libbenchmark-dev clang-16 libclang-rt-16-dev
   clang-tidy-16 clang-format-16 python3 ccache mold"
 missing=""

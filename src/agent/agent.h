@@ -5,6 +5,8 @@
 
 #include "agent/config.h"
 #include "agent/http_server.h"
+#include "agent/push.h"
+#include "collect/processes.h"
 #include "collect/sampler.h"
 
 namespace firstwait {
@@ -25,11 +27,15 @@ class Agent {
   explicit Agent(AgentConfig config) : config_(std::move(config)) {}
   Status listen(const std::string& endpoint);
   void start_sampler();
+  Status start_push();
+  std::string push_metrics(bool openmetrics) const;
   HttpAnswer answer(const HttpRequest& request) const;
 
   AgentConfig config_;
-  mutable std::mutex mutex_;  // guards sampler_: /metrics reads it on the server's thread
+  mutable std::mutex
+      mutex_;  // guards sampler_ and push_: /metrics reads them on the server's thread
   std::shared_ptr<Sampler> sampler_;
+  std::shared_ptr<Push> push_;
   std::unique_ptr<HttpServer> server_;
 };
 

@@ -213,7 +213,7 @@ class OutFile {
 
 }  // namespace
 
-std::string Sampler::exposition(bool openmetrics) const {
+std::string Sampler::exposition(bool openmetrics, std::string_view more) const {
   std::string out;
   out.reserve(64 << 10);
   std::string_view family;
@@ -233,6 +233,7 @@ std::string Sampler::exposition(bool openmetrics) const {
     return 0;
   });
   append_own(out, states(), store(), openmetrics);
+  out += more;
   if (openmetrics) out += "# EOF\n";
   return out;
 }

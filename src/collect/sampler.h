@@ -58,7 +58,8 @@ class Sampler {
 
   // For /metrics: the newest values, without `instance` (the scraper adds it). OpenMetrics or
   // Prometheus text 0.0.4.
-  std::string exposition(bool openmetrics) const;
+  // `more` is put behind, in the same format.
+  std::string exposition(bool openmetrics, std::string_view more = {}) const;
   // metrics.om, events.jsonl, settings.jsonl and inventory.yaml of FORMATS section 1; the directory
   // exists.
   Status write_bundle(const std::string& directory, Ns from = kNoTime) const;

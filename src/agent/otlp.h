@@ -1,0 +1,21 @@
+// OTLP protobuf of what the sampler kept: metrics, and events and settings as log records. Written
+// with protozero.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "collect/sampler.h"
+
+namespace firstwait {
+
+// An ExportMetricsServiceRequest with all samples in (from, to]; empty when there are none.
+// Counters are cumulative sums.
+std::string otlp_metrics(const Sampler& sampler, Ns from, Ns to);
+// An ExportLogsServiceRequest; empty when both are empty. `event.name` is the event's kind, or
+// "setting".
+std::string otlp_logs(const std::string& host, const std::vector<Event>& events,
+                      const std::vector<Setting>& settings);
+
+std::string gzip(std::string_view text);
+
+}  // namespace firstwait

@@ -1,0 +1,178 @@
+#include "agent/push.h"
+
+#include <curl/curl.h>
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <random>
+
+#include "agent/otlp.h"
+
+namespace firstwait {
+namespace {
+
+constexpr Ns kSecond = 1'000'000'000;
+
+size_t swallow(char*, size_t size, size_t n, void*) { return size * n; }
+
+}  // namespace
+
+Ns retry_pause(unsigned failures, double random) {
+  const Ns whole = std::min<Ns>(kSecond << std::min(failures, 10u), 300 * kSecond);
+  return whole / 2 + static_cast<Ns>(static_cast<double>(whole / 2) * std::clamp(random, 0.0, 1.0));
+}
+
+Transport http_transport(const PushConfig& config, const std::string& host) {
+  static const CURLcode ready = curl_global_init(CURL_GLOBAL_DEFAULT);
+  return [config, host](const SpoolMessage& message) {
+    if (ready != CURLE_OK) return Delivery::retry;
+    const std::unique_ptr<CURL, decltype(&curl_easy_cleanup)> curl(curl_easy_init(),
+                                                                   curl_easy_cleanup);
+    if (!curl) return Delivery::retry;
+    curl_slist* list = curl_slist_append(nullptr, "Content-Type: application/x-protobuf");
+    list = curl_slist_append(list, "Content-Encoding: gzip");
+    const std::string id = "X-Firstwait-Message: " + host + "-" + std::to_string(message.sequence);
+    list = curl_slist_append(list, id.c_str());
+    for (const auto& [key, value] : config.headers)
+      list = curl_slist_append(list, (key + ": " + value).c_str());
+    const std::unique_ptr<curl_slist, decltype(&curl_slist_free_all)> headers(list,
+                                                                              curl_slist_free_all);
+    std::string url = config.url;
+    while (url.ends_with("/")) url.pop_back();
+    url += "/v1/" + message.kind;
+    curl_easy_setopt(curl.get(), CURLOPT_URL, url.c_str());
+    curl_easy_setopt(curl.get(), CURLOPT_PROTOCOLS_STR, "http,https");
+    curl_easy_setopt(curl.get(), CURLOPT_HTTPHEADER, headers.get());
+    curl_easy_setopt(curl.get(), CURLOPT_POSTFIELDS, message.body.data());
+    curl_easy_setopt(curl.get(), CURLOPT_POSTFIELDSIZE_LARGE,
+                     static_cast<curl_off_t>(message.body.size()));
+    curl_easy_setopt(curl.get(), CURLOPT_WRITEFUNCTION, swallow);
+    curl_easy_setopt(curl.get(), CURLOPT_NOSIGNAL, 1L);
+    curl_easy_setopt(curl.get(), CURLOPT_CONNECTTIMEOUT, 5L);
+    curl_easy_setopt(curl.get(), CURLOPT_TIMEOUT, 20L);
+    curl_easy_setopt(curl.get(), CURLOPT_USERAGENT, "firstwait-agent");
+    if (curl_easy_perform(curl.get()) != CURLE_OK) return Delivery::retry;
+    long status = 0;
+    curl_easy_getinfo(curl.get(), CURLINFO_RESPONSE_CODE, &status);
+    if (status >= 200 && status < 300) return Delivery::accepted;
+    // As OTLP says: too many requests and trouble of the server pass, other answers do not. A wrong
+    // address or a missing right may be mended, so the data waits for that too.
+    const bool for_ever = status == 400 || status == 413 || status == 415 || status == 422;
+    return for_ever ? Delivery::refused : Delivery::retry;
+  };
+}
+
+Result<std::unique_ptr<Push>> Push::start(const PushConfig& config,
+                                          std::function<std::shared_ptr<Sampler>()> sampler,
+                                          Transport transport) {
+  if (!config.url.starts_with("http://") && !config.url.starts_with("https://"))
+    return Error{"'" + config.url + "' is no address to push to", "push.url",
+                 "write http://host:4318"};
+  auto spool = Spool::open(config.spool, config.spool_bytes);
+  if (!spool) return spool.error();
+  std::unique_ptr<Push> push(
+      new Push(config, std::move(sampler), std::move(transport), std::move(*spool)));
+  push->thread_ = std::jthread([p = push.get()](std::stop_token stop) { p->run(std::move(stop)); });
+  return push;
+}
+
+Push::~Push() {
+  thread_.request_stop();
+  if (thread_.joinable()) thread_.join();
+  collect(system_now());  // what is young is spooled, for the next start
+}
+
+void Push::collect(Ns now) {
+  const auto sampler = sampler_();
+  if (!sampler) return;
+  // A clock that was set back: from its new time on. Beyond what the sampler keeps there is nothing
+  // to take.
+  constexpr Ns kKept = 4500 * kSecond;
+  if (pushed_to_ == kNoTime || pushed_to_ > now) pushed_to_ = now - config_.interval;
+  pushed_to_ = std::max(pushed_to_, now - kKept);
+  // At most a minute in one message.
+  for (Ns from = pushed_to_; from < now;) {
+    const Ns to = std::min(now, from + 60 * kSecond);
+    const std::string body = gzip(otlp_metrics(*sampler, from, to));
+    if (!body.empty()) {
+      const std::lock_guard lock(mutex_);
+      spool_.put("metrics", body);
+    }
+    from = pushed_to_ = to;
+  }
+  auto events = sampler->store().events();
+  auto settings = sampler->store().settings();
+  if (seen_of_ != sampler.get()) events_seen_ = settings_seen_ = 0;
+  seen_of_ = sampler.get();
+  const uint64_t gone = sampler->store().events_dropped();
+  const size_t first =
+      events_seen_ > gone ? std::min<size_t>(events_seen_ - gone, events.size()) : 0;
+  events_seen_ = gone + events.size();
+  events.erase(events.begin(), events.begin() + static_cast<ptrdiff_t>(first));
+  const size_t old = std::min(settings_seen_, settings.size());
+  settings_seen_ = settings.size();
+  settings.erase(settings.begin(), settings.begin() + static_cast<ptrdiff_t>(old));
+  const std::string logs = otlp_logs(sampler->world().host, events, settings);
+  if (logs.empty()) return;
+  const std::lock_guard lock(mutex_);
+  spool_.put("logs", gzip(logs));
+}
+
+bool Push::deliver(std::stop_token stop) {
+  while (!stop.stop_requested()) {
+    std::optional<SpoolMessage> message;
+    {
+      const std::lock_guard lock(mutex_);
+      message = spool_.front();
+    }
+    if (!message) return true;
+    const Delivery result = transport_(*message);
+    const std::lock_guard lock(mutex_);
+    if (result == Delivery::retry) {
+      ++counts_.retries;
+      return false;
+    }
+    ++(result == Delivery::accepted ? counts_.delivered : counts_.refused);
+    spool_.remove(message->sequence);
+  }
+  return true;
+}
+
+void Push::run(std::stop_token stop) {
+  std::mt19937 random(std::random_device{}());
+  std::uniform_real_distribution<double> uniform(0, 1);
+  std::mutex sleep;
+  std::condition_variable_any wake;
+  unsigned failures = 0;
+  auto next_collect = std::chrono::steady_clock::now() + std::chrono::nanoseconds(config_.interval);
+  auto next_try = next_collect;
+  while (!stop.stop_requested()) {
+    {
+      std::unique_lock lock(sleep);
+      wake.wait_until(lock, stop,
+                      std::min(next_collect, std::max(next_try, std::chrono::steady_clock::now())),
+                      [] { return false; });
+    }
+    if (stop.stop_requested()) return;
+    const auto now = std::chrono::steady_clock::now();
+    if (now >= next_collect) {
+      collect(system_now());
+      next_collect = now + std::chrono::nanoseconds(config_.interval);
+    }
+    if (now < next_try) continue;
+    failures = deliver(stop) ? 0 : failures + 1;
+    next_try = failures == 0 ? next_collect
+                             : std::chrono::steady_clock::now() +
+                                   std::chrono::nanoseconds(retry_pause(failures, uniform(random)));
+  }
+}
+
+PushCounts Push::counts() const {
+  const std::lock_guard lock(mutex_);
+  PushCounts out = counts_;
+  out.spool = spool_.counts();
+  return out;
+}
+
+}  // namespace firstwait
