@@ -46,7 +46,7 @@ class JsonIndex {
 
  private:
   std::string_view text_;
-  std::vector<uint64_t> quotes_, opens_, closes_;
+  std::vector<uint64_t> quotes_, brackets_;  // brackets: outside strings only
   size_t damage_ = kNone;
 };
 
