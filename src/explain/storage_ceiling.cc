@@ -7,11 +7,11 @@
 namespace firstwait {
 namespace {
 
-void weigh(Weighing& w, const View& view, const Ceiling& c, const StorageUse& u,
+void weigh(Weighing& w, const View& view, const ReadCeiling& c, const StorageUse& u,
            std::string& because) {
   const Reading& rate = c.rate(u);
   const double limit = storage_limit(view, u, c.limit);
-  auto e = row("reads", c.metric, u.entity, rate, c.unit, true);
+  auto e = row("reads", std::string(c.metric), u.entity, rate, std::string(c.unit), true);
   if (limit > 0) {
     const double share = rate.now / limit;
     if (share < kAtLimit.value) {
@@ -68,11 +68,11 @@ void weigh(Weighing& w, const View& view, const Ceiling& c, const StorageUse& u,
 
 }  // namespace
 
-Verdict test_ceiling(const View& view, const Ceiling& c) {
+Verdict test_ceiling(const View& view, const ReadCeiling& c) {
   const auto uses = by_storage(storage_uses(view));
   const double blocked = blocked_in_reads(view);
-  const std::vector<std::string> needs = {"node_disk_* or node_mountstats_nfs_* of the data set",
-                                          std::string(c.limit)};
+  const std::initializer_list<std::string_view> needs = {
+      "node_disk_* or node_mountstats_nfs_* of the data set", c.limit};
   Weighing w;
   if (uses.empty()) return untested(needs);
   if (!w.gate(stake(view, kStoragePhases))) return std::move(w).verdict("", {});

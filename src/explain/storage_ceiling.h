@@ -7,7 +7,7 @@
 
 namespace firstwait {
 
-struct Ceiling {
+struct ReadCeiling {
   std::string_view limit;                     // the setting that tells it, if any
   std::string_view metric, unit;              // of the evidence row
   const Reading& (*rate)(const StorageUse&);  // what would be flat
@@ -16,6 +16,6 @@ struct Ceiling {
   // Whether a disk without a known limit is full; nullptr: cannot be told for this ceiling.
   bool (*full)(const StorageUse&) = nullptr;
 };
-Verdict test_ceiling(const View& view, const Ceiling& ceiling);
+Verdict test_ceiling(const View& view, const ReadCeiling& ceiling);
 
 }  // namespace firstwait

@@ -1,3 +1,4 @@
+#include "explain/input_signals.h"
 #include "explain/storage_ceiling.h"
 
 namespace firstwait {
@@ -8,8 +9,6 @@ constexpr std::string_view kNeeds[] = {"node_disk_* or node_mountstats_nfs_* of 
 constexpr Threshold kSeek{"time of a read on a disk with seeks", 8e-3, "s",
                           "vendor manuals of 7,200 rpm disks: seek and rotation take 8 ms or more"};
 constexpr Threshold kThresholds[] = {kRelevantShare, kFlat, kAtLimit, kLatencyRise, kOpSize, kSeek};
-
-std::string ops_text(double ops) { return three_digits(ops) + " reads/s"; }
 
 // Large reads end at the bytes per second, small ones at the reads per second.
 bool small(const StorageUse& u) {
@@ -23,13 +22,13 @@ bool full(const StorageUse& u) {
          u.latency.now >= kSeek.value && !(u.latency.before >= 0.5 * u.latency.now);
 }
 
-constexpr Ceiling kCeiling{.limit = "storage.read_iops",
-                           .metric = "reads",
-                           .unit = "1/s",
-                           .rate = [](const StorageUse& u) -> const Reading& { return u.ops; },
-                           .applies = small,
-                           .text = [](double ops) { return three_digits(ops) + " reads/s"; },
-                           .full = full};
+constexpr ReadCeiling kCeiling{.limit = "storage.read_iops",
+                               .metric = "reads",
+                               .unit = "1/s",
+                               .rate = [](const StorageUse& u) -> const Reading& { return u.ops; },
+                               .applies = small,
+                               .text = [](double ops) { return three_digits(ops) + " reads/s"; },
+                               .full = full};
 
 Verdict test(const View& view) { return test_ceiling(view, kCeiling); }
 

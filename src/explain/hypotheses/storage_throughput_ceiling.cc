@@ -1,3 +1,4 @@
+#include "explain/input_signals.h"
 #include "explain/storage_ceiling.h"
 
 namespace firstwait {
@@ -10,12 +11,13 @@ constexpr Threshold kThresholds[] = {kRelevantShare, kFlat, kAtLimit, kLatencyRi
 // Large reads end at the bytes per second, small ones at the reads per second.
 bool large(const StorageUse& u) { return known_now(u.bytes) && !(u.read_bytes() < kOpSize.value); }
 
-constexpr Ceiling kCeiling{.limit = "storage.read_bytes_per_second",
-                           .metric = "read_bytes",
-                           .unit = "bytes/s",
-                           .rate = [](const StorageUse& u) -> const Reading& { return u.bytes; },
-                           .applies = large,
-                           .text = [](double rate) { return bytes_per_second(rate); }};
+constexpr ReadCeiling kCeiling{
+    .limit = "storage.read_bytes_per_second",
+    .metric = "read_bytes",
+    .unit = "bytes/s",
+    .rate = [](const StorageUse& u) -> const Reading& { return u.bytes; },
+    .applies = large,
+    .text = [](double rate) { return bytes_per_second(rate); }};
 
 Verdict test(const View& view) { return test_ceiling(view, kCeiling); }
 
