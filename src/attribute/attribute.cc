@@ -173,7 +173,13 @@ Attribution attribute(const Evidence& evidence) {
   find_change(grid, steady, values, changes, a);
   Regularity regularity = find_regularity(grid, steady, changes);
   a.outliers = std::move(regularity.outliers);
-  if (a.pattern.kind == PatternKind::none) a.pattern = regularity.pattern;
+  if (a.pattern.kind == PatternKind::none) {
+    a.pattern = regularity.pattern;
+  } else if (regularity.pattern.kind == PatternKind::periodic) {  // beside the lasting change
+    const PatternKind kind = a.pattern.kind;
+    a.pattern = regularity.pattern;
+    a.pattern.kind = kind;
+  }
   compare_windows(grid.steps, a);
   a.traces = std::move(traces.facts);
   Workers workers = compare_workers(table, evidence, grid, steady, a.current, a.baseline);

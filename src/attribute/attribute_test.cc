@@ -52,6 +52,17 @@ TEST(Attribute, EveryTenthStepIsPeriodicAndGoneWhenTheFaultIs) {
   EXPECT_EQ(diagnose(fixed).pattern.kind, PatternKind::none);
 }
 
+TEST(Attribute, APeriodBesideAnOnsetIsKept) {
+  Evidence evidence = one_rank(
+      3000, 0.01, [](int32_t s) { return (s % 10 == 4 ? 300 : 100) * (s < 1500 ? 1 : 2); });
+  const Attribution a = diagnose(evidence);
+  EXPECT_EQ(a.pattern.kind, PatternKind::step);
+  ASSERT_TRUE(a.onset.has_value());
+  EXPECT_NEAR(a.onset->step, 1500, 2);
+  EXPECT_EQ(a.pattern.period_steps, 10);
+  EXPECT_NEAR(a.pattern.period_ratio, 3, 0.1);
+}
+
 TEST(Attribute, IsolatedSlowStepsAreListedAndTheStepBehindAnEvaluationIsNot) {
   const auto time = [](int32_t s) {
     return s == 129 || s == 400 || s == 477 ? 350 : s % 125 == 1 ? 127 : 94 + s / 100;

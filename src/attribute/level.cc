@@ -25,10 +25,11 @@ double productive(const StepTable& table, const StepGrid& grid, const Attributio
 }
 
 // Time in which the training thread neither computes nor prepares computing: a better placed job
-// would not have it.
-double waiting_share(const std::vector<LedgerRow>& ledger) {
-  double share = 0;
-  for (const LedgerRow& row : ledger) {
+// would not have it. Exchanging what was computed is part of the work, unless it takes longer.
+double waiting_share(const Attribution& a) {
+  double share = 0, computing = 0;
+  for (const LedgerRow& row : a.ledger) {
+    if (is_compute(row.phase)) computing += row.share;
     switch (row.phase) {
       case Phase::input_wait:
       case Phase::h2d:
@@ -44,7 +45,8 @@ double waiting_share(const std::vector<LedgerRow>& ledger) {
         break;
     }
   }
-  return share;
+  const double exchanging = a.collective_transfer_s / a.current_s;
+  return exchanging < computing ? std::max(0.0, share - exchanging) : share;
 }
 
 // The peers' wait for the slowest: what is lost on the critical path does not show there, but on
@@ -79,9 +81,9 @@ void fill_level(const Evidence& evidence, const StepTable& table, const StepGrid
   // Removing a share of 1 - 1/1.1 would make the job 1.1 times as fast.
   const double enough = 1 - 1 / kMinimumEffect;
   const bool slow = a.what_if && a.what_if->slowdown >= kMinimumEffect;
-  if (slow || waiting_share(a.ledger) >= enough || peers_wait_share(a) >= enough) {
+  if (slow || waiting_share(a) >= enough || peers_wait_share(a) >= enough) {
     a.pattern.kind = PatternKind::chronic;
-    a.pattern.cost_s_per_step = waiting_share(a.ledger) * a.current_s;
+    a.pattern.cost_s_per_step = waiting_share(a) * a.current_s;
   }
 }
 

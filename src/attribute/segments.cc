@@ -18,11 +18,10 @@ struct Band {
   bool holds(double x) const { return std::abs(x - median) <= width; }
 };
 
-Band band_of(const JobSteps& steps, size_t from, size_t to) {
+Band band_of(const JobSteps& steps, const std::vector<Ns>& time, size_t from, size_t to) {
   std::vector<double> values;
   for (size_t c = from; c < to; ++c)
-    if (steps.segment[c] == SegmentKind::steady)
-      values.push_back(static_cast<double>(steps.time[c]));
+    if (steps.segment[c] == SegmentKind::steady) values.push_back(static_cast<double>(time[c]));
   const Robust r = robust(values);
   Band band;
   band.median = r.median;
@@ -37,11 +36,12 @@ Band band_of(const JobSteps& steps, size_t from, size_t to) {
 // Marks the steps from `first` on until `settled` steps in a row lie in the band. At most `limit`
 // steps: a job that is slow for longer than that is slow, not warming up. A step above `ceiling`
 // times the usual is something else than settling, and ends it.
-void mark_until_settled(JobSteps& steps, size_t first, size_t limit, size_t settled,
-                        SegmentKind kind, double ceiling = INFINITY) {
+void mark_until_settled(JobSteps& steps, const std::vector<Ns>& times, size_t first, size_t limit,
+                        size_t settled, SegmentKind kind, double ceiling = INFINITY) {
   const size_t end = std::min(steps.size(), first + limit);
   // Compared with the steps right behind: far ones may lie behind a change.
-  const Band band = band_of(steps, end, std::min(steps.size(), end + std::max<size_t>(3, limit)));
+  const Band band =
+      band_of(steps, times, end, std::min(steps.size(), end + std::max<size_t>(3, limit)));
   if (!(band.median > 0)) return;
   // Where slow steps return all the time, waiting for a quiet run would never end: only an unbroken
   // start counts.
@@ -49,7 +49,7 @@ void mark_until_settled(JobSteps& steps, size_t first, size_t limit, size_t sett
   size_t run = 0, last_out = SIZE_MAX;
   for (size_t c = first; c < end && run < settled; ++c) {
     if (steps.segment[c] != SegmentKind::steady) continue;
-    const auto time = static_cast<double>(steps.time[c]);
+    const auto time = static_cast<double>(times[c]);
     if (time > ceiling * band.median) break;
     if (band.holds(time)) {
       ++run;
@@ -122,7 +122,7 @@ void mark_after(const std::vector<std::pair<size_t, SegmentKind>>& interruptions
   for (const auto& [c, kind] : interruptions) {
     if (c >= steps.size()) continue;
     if (steps.segment[c] == SegmentKind::steady) steps.segment[c] = kind;
-    mark_until_settled(steps, c + 1, kLongest, 3, kind, kOutlierRatio);
+    mark_until_settled(steps, steps.time, c + 1, kLongest, 3, kind, kOutlierRatio);
   }
 }
 
@@ -187,9 +187,24 @@ void mark_restarts(const Evidence& evidence, JobSteps& steps) {
     }
     if (c == 0 || c >= steps.size() || steps.segment[c] != SegmentKind::steady) continue;
     steps.segment[c] = SegmentKind::restart;
-    mark_until_settled(steps, c + 1, std::max<size_t>(1, steps.size() / 20), 3,
+    mark_until_settled(steps, steps.time, c + 1, std::max<size_t>(1, steps.size() / 20), 3,
                        SegmentKind::restart);
   }
+}
+
+// What most ranks took: the job starts up on all of them. One that is late at the start is late.
+std::vector<Ns> usual_times(const StepGrid& grid) {
+  const size_t rows = grid.ranks.ranks.size();
+  if (rows < 3) return grid.steps.time;
+  std::vector<Ns> out(grid.columns());
+  std::vector<int64_t> own;
+  for (size_t c = 0; c < grid.columns(); ++c) {
+    own.clear();
+    for (size_t r = 0; r < rows; ++r)
+      if (const Ns t = grid.ranks.own_time[r * grid.columns() + c]; t >= 0) own.push_back(t);
+    out[c] = own.size() < 3 ? grid.steps.time[c] : median_int(own);
+  }
+  return out;
 }
 
 // Whether the record begins with the job: a profile or a window that starts at step 500 holds no
@@ -215,7 +230,8 @@ void find_segments(const Evidence& evidence, StepGrid& grid) {
   // only.
   const size_t n = steps.size();
   if (n >= 4 && from_the_start(steps))
-    mark_until_settled(steps, 0, std::max<size_t>(1, n / 10), 3, SegmentKind::warmup);
+    mark_until_settled(steps, usual_times(grid), 0, std::max<size_t>(1, n / 10), 3,
+                       SegmentKind::warmup);
 }
 
 std::vector<size_t> steady_columns(const StepGrid& grid) {

@@ -133,7 +133,8 @@ class StepWalker {
   }
 
   void add(const Piece& p, const DeviceState& device, Phase phase, Ns length) {
-    if (p.phase == Phase::input_wait)
+    // Loading beside which the device computes holds nothing up, and is not in the ledger either.
+    if (p.phase == Phase::input_wait && phase == Phase::input_wait)
       (p.loader == LoaderKind::main_thread ? sums_.loader_main : sums_.loader_wait) += length;
     if (p.sync) sums_.sync += length;
     if (!recorded_) return;

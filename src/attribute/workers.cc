@@ -73,7 +73,8 @@ std::vector<double> own_seconds(const StepGrid& grid, size_t r,
   return values;
 }
 
-// Share of windows in which each rank is the slowest and clearly above its peers.
+// Share of windows in which each rank is clearly above its peers, be it alone or with others of its
+// host.
 std::vector<double> persistence(const Lateness& l, const std::vector<size_t>& columns,
                                 const std::vector<bool>& counted) {
   constexpr size_t kWindows = 50;
@@ -84,15 +85,13 @@ std::vector<double> persistence(const Lateness& l, const std::vector<size_t>& co
   std::vector<double> share(rows, 0);
   const size_t windows = std::min(kWindows, chosen.size());
   for (size_t w = 0; w < windows; ++w) {
-    size_t slowest = SIZE_MAX;
-    double most = std::log(kMinimumEffect);
     for (size_t r = 0; r < rows; ++r) {
       std::vector<double> values;
       for (size_t i = w * chosen.size() / windows; i < (w + 1) * chosen.size() / windows; ++i)
         values.push_back(l.ratio[r][chosen[i]]);
-      if (const double m = median(std::move(values)); m >= most) most = m, slowest = r;
+      if (median(std::move(values)) >= std::log(kMinimumEffect))
+        share[r] += 1.0 / static_cast<double>(windows);
     }
-    if (slowest != SIZE_MAX) share[slowest] += 1.0 / static_cast<double>(windows);
   }
   return share;
 }
@@ -138,10 +137,10 @@ std::vector<RankStat> rank_stats(const StepTable& table, const StepGrid& grid,
   return stats;
 }
 
-// What is lost to one rank over some columns: the job's slowest with and without it at its peers'
-// pace, per step.
+// What is lost to some ranks over some columns: the job's slowest with and without them at their
+// peers' pace, per step.
 double cost_of(const StepGrid& grid, const Lateness& l, const std::vector<size_t>& columns,
-               size_t rank_row, size_t from, size_t to) {
+               const std::vector<bool>& of, size_t from, size_t to) {
   double sum = 0;
   size_t n = 0;
   for (size_t k = from; k < to; ++k) {
@@ -150,13 +149,20 @@ double cost_of(const StepGrid& grid, const Lateness& l, const std::vector<size_t
       const Ns t = grid.ranks.own_time[r * grid.columns() + columns[k]];
       with = std::max(with, t);
       const double peers = l.peers[r][k];
-      without = std::max(
-          without, r == rank_row && peers == peers ? std::min(t, static_cast<Ns>(peers * 1e9)) : t);
+      without = std::max(without,
+                         of[r] && peers == peers ? std::min(t, static_cast<Ns>(peers * 1e9)) : t);
     }
     sum += static_cast<double>(with - without) / 1e9;
     ++n;
   }
   return n == 0 ? kNaN : sum / static_cast<double>(n);
+}
+
+double cost_of(const StepGrid& grid, const Lateness& l, const std::vector<size_t>& columns,
+               size_t rank_row, size_t from, size_t to) {
+  std::vector<bool> of(grid.ranks.ranks.size(), false);
+  of[rank_row] = true;
+  return cost_of(grid, l, columns, of, from, to);
 }
 
 // The ratios that are known, with their places.
@@ -210,7 +216,65 @@ Straggle straggle_of(const StepGrid& grid, const Lateness& l, const std::vector<
   return out;
 }
 
-// Stretches in which a rank is late against both its peers and its own usual place among them.
+// Spells too short for the search, which needs as many windows on both sides of each border: runs
+// without a break in which the rank is late by more than workers differ normally, and stands out of
+// its own spread.
+std::vector<Stretch> short_spells(const Track& t) {
+  std::vector<Stretch> spells;
+  const Robust usual = robust(t.ratio);
+  for (size_t i = 0, end = 0; i < t.ratio.size(); i = end + 1) {
+    for (end = i; end < t.ratio.size() && t.ratio[end] >= kMinimumEffect * usual.median;) ++end;
+    if (end - i < kPersistentWindows) continue;
+    const double level = median({t.ratio.begin() + static_cast<ptrdiff_t>(i),
+                                 t.ratio.begin() + static_cast<ptrdiff_t>(end)});
+    if (level >= kStandingRatioOfFew * usual.median && usual.z(level) >= kOutlierZ)
+      spells.push_back({i, end - 1, level});
+  }
+  return spells;
+}
+
+// Whether the stretch is later than stretches of its length are by themselves, in this rank and in
+// others: what lasts a while in a noise that lingers is no spell. The bound is the normal tail's
+// (exp(-z^2 / 2)), corrected for the places looked at.
+bool stands_out(const Lateness& l, size_t r, const Track& t, const Stretch& s) {
+  constexpr size_t kOthers = 16, kEnough = 20;
+  std::vector<double> usual;
+  const auto add = [&](const std::vector<double>& logs, double middle, const Stretch* without) {
+    for (size_t i = 0; i + s.size() <= logs.size(); i += s.size()) {
+      if (without != nullptr && i <= without->last && i + s.size() > without->first) continue;
+      const double m = median({logs.begin() + static_cast<ptrdiff_t>(i),
+                               logs.begin() + static_cast<ptrdiff_t>(i + s.size())});
+      if (m == m) usual.push_back(m - middle);
+    }
+  };
+  std::vector<double> own;
+  for (const double ratio : t.ratio) own.push_back(std::log(ratio));
+  add(own, 0, &s);
+  for (size_t o = 0, n = 0; o < l.ratio.size() && n < kOthers; ++o)
+    if (o != r) add(l.ratio[o], median(l.ratio[o]), nullptr), ++n;
+  if (usual.size() < kEnough) return true;
+  const double places = static_cast<double>(usual.size() * s.size());  // where it could lie
+  const double enough = std::sqrt(2 * std::log(places / kAlpha));
+  return robust(usual).z(std::log(s.level)) >= enough;
+}
+
+// Adds the stretch when the rank is late in it against both its peers and its own usual place.
+bool add_episode(const StepGrid& grid, const Lateness& l, const std::vector<size_t>& columns,
+                 const Track& t, size_t r, const Stretch& s, double usual, double tried,
+                 std::vector<Straggle>& out) {
+  if (s.size() < kPersistentWindows || s.level < kMinimumEffect * usual) return false;
+  const double raw = median({t.raw.begin() + static_cast<ptrdiff_t>(s.first),
+                             t.raw.begin() + static_cast<ptrdiff_t>(s.last + 1)});
+  if (raw < kMinimumEffect || !stands_out(l, r, t, s)) return false;
+  Straggle found = straggle_of(grid, l, columns, t, r, s);
+  found.mean_ratio /= usual;
+  found.peak_ratio /= usual;
+  found.p_value = std::min(1.0, found.p_value * tried);
+  if (found.p_value >= kAlpha) return false;
+  out.push_back(found);
+  return true;
+}
+
 void find_episodes(const StepGrid& grid, const Lateness& l, const std::vector<size_t>& columns,
                    std::vector<Straggle>& out) {
   constexpr size_t kMostRanks = 64;  // the search is for the late few
@@ -227,16 +291,12 @@ void find_episodes(const StepGrid& grid, const Lateness& l, const std::vector<si
     const Changes changes = find_changes(t.ratio);
     double lowest = INFINITY;
     for (const Stretch& s : changes.stretches) lowest = std::min(lowest, s.level);
-    for (const Stretch& s : changes.stretches) {
-      if (s.size() < kPersistentWindows || s.level < kMinimumEffect * lowest) continue;
-      const double raw = median({t.raw.begin() + static_cast<ptrdiff_t>(s.first),
-                                 t.raw.begin() + static_cast<ptrdiff_t>(s.last + 1)});
-      if (raw < kMinimumEffect) continue;
-      Straggle found = straggle_of(grid, l, columns, t, r, s);
-      found.mean_ratio /= lowest;
-      found.peak_ratio /= lowest;
-      if (!(found.p_value >= kAlpha)) out.push_back(found);
-    }
+    bool found = false;
+    for (const Stretch& s : changes.stretches)
+      found = add_episode(grid, l, columns, t, r, s, lowest, 1, out) || found;
+    if (found) continue;
+    for (const Stretch& s : short_spells(t))
+      add_episode(grid, l, columns, t, r, s, 1, static_cast<double>(t.ratio.size()), out);
   }
 }
 
@@ -252,6 +312,10 @@ bool late_throughout(const RankStat& s) {
 void find_standing(const StepGrid& grid, const Lateness& l, const std::vector<size_t>& columns,
                    Workers& w) {
   const size_t rows = grid.ranks.ranks.size();
+  // The ranks of one slow host wait for each other: only together do they cost what they cost.
+  std::vector<bool> all_late(rows);
+  for (size_t r = 0; r < rows; ++r) all_late[r] = late_throughout(w.stats[r]);
+  const double together = cost_of(grid, l, columns, all_late, 0, columns.size());
   for (size_t r = 0; r < rows; ++r) {
     const int32_t rank = grid.ranks.ranks[r];
     const bool named = std::any_of(w.straggles.begin(), w.straggles.end(),
@@ -273,7 +337,7 @@ void find_standing(const StepGrid& grid, const Lateness& l, const std::vector<si
       for (const double v : known) ratios.push_back(std::exp(v));
       s.mean_ratio = mean(ratios);
       s.peak_ratio = *std::max_element(ratios.begin(), ratios.end());
-      s.seconds_per_step = cost_of(grid, l, columns, r, 0, columns.size());
+      s.seconds_per_step = together;
       const auto above = static_cast<int64_t>(
           std::count_if(known.begin(), known.end(), [](double v) { return v > 0; }));
       s.p_value = std::min(1.0, binomial_tail(static_cast<int64_t>(known.size()), above, 0.5) *

@@ -59,6 +59,66 @@ TEST(Workers, ARankLateThroughoutIsComparedWithItsPeers) {
   EXPECT_EQ(a.pattern.kind, PatternKind::chronic);
 }
 
+TEST(Workers, AShortSpellAndOneAtTheStartAreNamed) {
+  const struct {
+    int32_t first, last;
+    double ratio;
+  } spells[] = {{20, 26, 2.0}, {0, 14, 1.7}};
+  for (const auto& spell : spells) {
+    Evidence evidence;
+    for (int32_t r = 0; r < 10; ++r)
+      add_rank(evidence, r, 300, 0.06, [&](int32_t s) {
+        return 430 * (r == 4 && s >= spell.first && s <= spell.last ? spell.ratio : 1);
+      });
+    const Attribution a = diagnose(evidence);
+    ASSERT_EQ(a.straggles.size(), 1U) << spell.first;
+    EXPECT_EQ(a.straggles[0].rank, 4);
+    EXPECT_EQ(a.straggles[0].first_step, spell.first);
+    EXPECT_EQ(a.straggles[0].last_step, spell.last);
+  }
+}
+
+TEST(Workers, AStartUpOfAllRanksIsNoStraggler) {
+  Evidence evidence;
+  for (int32_t r = 0; r < 10; ++r)
+    add_rank(evidence, r, 300, 0.03, [&](int32_t s) { return s < 15 ? 170 : 100; });
+  const Attribution a = diagnose(evidence);
+  EXPECT_TRUE(a.straggles.empty());
+  EXPECT_EQ(a.steps.segment[5], SegmentKind::warmup);
+}
+
+TEST(Workers, AHostLateThroughoutIsComparedWithTheOtherHosts) {
+  Evidence evidence;
+  for (int32_t r = 0; r < 32; ++r) {
+    add_rank(evidence, r, 200, 0.03, [&](int32_t) { return r / 8 == 2 ? 160 : 100; });
+    evidence.rank(r).host = "node" + std::to_string(r / 8);
+  }
+  const Attribution a = diagnose(evidence);
+  ASSERT_EQ(a.straggles.size(), 8U);
+  for (const Straggle& s : a.straggles) EXPECT_EQ(s.rank / 8, 2);
+  EXPECT_EQ(a.baseline_kind, BaselineKind::peers);
+  EXPECT_NEAR(a.slowdown, 1.6, 0.06);
+  ASSERT_FALSE(a.groupings.empty());
+  EXPECT_EQ(a.groupings[0].value, "host/node2");
+}
+
+// Steps that stay slow for a while by themselves: as many windows in a row as a spell, and no
+// fault.
+TEST(Workers, NoiseThatLingersIsNoSpell) {
+  for (uint64_t seed = 0; seed < 10; ++seed) {
+    Evidence evidence;
+    for (int32_t r = 0; r < 10; ++r) {
+      Random random(100 * seed + static_cast<uint64_t>(r));
+      double lasting = 0;
+      add_rank(evidence, r, 300, 0.01, [&](int32_t) {
+        lasting = 0.6 * lasting + 0.8 * 0.087 * random.normal();
+        return 100 * std::exp(lasting);
+      });
+    }
+    EXPECT_TRUE(diagnose(evidence).straggles.empty()) << seed;
+  }
+}
+
 TEST(Workers, FewerThanFivePeersGetNoZScore) {
   Evidence evidence;
   for (int32_t r = 0; r < 4; ++r)

@@ -51,8 +51,15 @@ Trend theil_sen(const std::vector<double>& x, const std::vector<double>& y);
 double mann_kendall_p(const std::vector<double>& y);
 
 // Two-sided Wilcoxon-Mann-Whitney p-value: exact when C(n+m, n) is at most 200,000 and there are no
-// ties, otherwise the normal approximation with ties and continuity corrected.
+// ties, otherwise the normal approximation with ties and continuity corrected, or an upper bound of
+// the exact value where a small sample hardly overlaps the other and that is smaller.
 double rank_sum_p(const std::vector<double>& a, const std::vector<double>& b);
+
+// Two-sided p-value that two samples of positive values are one: the share of all ways to part the
+// pooled values in which the 20 % trimmed means of the logarithms (Yuen 1974) lie at least as far
+// apart. Exact for exchangeable values whatever their distribution (Pitman 1937), and an outlier or
+// two do not hide a shift. NaN when there are too many ways to try them all.
+double ratio_permutation_p(const std::vector<double>& a, const std::vector<double>& b);
 
 // P(X >= k) for X ~ Binomial(n, p).
 double binomial_tail(int64_t n, int64_t k, double p);

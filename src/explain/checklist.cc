@@ -74,7 +74,9 @@ ChecklistRow workers_row(const View& view) {
     return row;
   }
   if (a.rank_stats.size() < 2) {
-    row.summary = a.rank_stats.empty() ? "no ranks recorded" : "one rank only: no peers to compare";
+    row.summary = a.ranks.ranks.size() == 1 || a.rank_stats.size() == 1
+                      ? "one rank only: no peers to compare"
+                      : "no ranks recorded";
     return row;
   }
   double lo = kNaN, hi = kNaN;

@@ -61,6 +61,24 @@ TEST(Compare, NothingToCompareIsSaid) {
   EXPECT_TRUE(std::isnan(c.speedup_mean));
 }
 
+TEST(Compare, SeesTheChangeBehindTwoOutliersOfSix) {
+  const auto before = run_of({0.164, 0.174, 0.176, 0.1765, 0.177, 0.181}, 0.4),
+             after = run_of({0.116, 0.124, 0.126, 0.127, 0.163, 0.182}, 0.02);
+  Evidence none;
+  const auto c = compare({"a", none, before}, {"b", none, after});
+  ASSERT_TRUE(c.distinguishable.has_value());
+  EXPECT_TRUE(*c.distinguishable);
+  EXPECT_EQ(c.test, "permutation of trimmed means");
+}
+
+TEST(Compare, AJobOfAnotherNameIsNoOtherSetting) {
+  Evidence before, after;
+  before.settings.push_back({"job/a", "loader.num_workers", "4", "", kNoTime});
+  after.settings.push_back({"job/b", "loader.num_workers", "4", "", kNoTime});
+  const Report none;
+  EXPECT_TRUE(compare({"a", before, none}, {"b", after, none}).settings.empty());
+}
+
 TEST(Compare, NamesSettingsThatDiffer) {
   Evidence before, after;
   before.settings.push_back({"rank/0", "loader.num_workers", "0", "", kNoTime});

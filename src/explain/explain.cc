@@ -28,6 +28,9 @@ constexpr double kMaterialShare = 0.05;
 
 std::string owner_of(const View& view, const std::vector<std::string>& where) {
   for (const auto& place : where) {
+    for (const auto& e : view.evidence.events)
+      if (e.kind == "neighbour_start" && e.entity == place && !e.attribute("owner").empty())
+        return std::string(e.attribute("owner"));
     for (const auto& r : view.evidence.relations)
       if (r.from == place && r.kind == "owned_by")
         return r.to.starts_with("owner/") ? r.to.substr(6) : r.to;
@@ -153,12 +156,19 @@ Finding finding_of(const View& view, const std::vector<Tested>& tested, const Te
   f.confidence = t.confidence;
   f.verdict = t.verdict;
   f.verdict.chain = chain_of(view, tested, t);
-  if (!f.verdict.since && !only_seen_now(view, t)) f.verdict.since = view.attribution.onset;
+  if (!f.verdict.since && !f.verdict.throughout && !only_seen_now(view, t))
+    f.verdict.since = view.attribution.onset;
   for (const auto& shallow : tested) {
     if (shallow.deeper != t.hypothesis || !shallow.hypothesis->id.starts_with("change.")) continue;
     for (const auto& row : shallow.verdict.evidence) f.verdict.evidence.push_back(row);
   }
   f.scope = scope_of(t.verdict.where);
+  if (f.verdict.where.empty() && view.attribution.ranks.ranks.size() == 1) {
+    const int32_t rank = view.attribution.ranks.ranks.front();  // the job is this rank
+    f.verdict.where.push_back(fmt::format("rank/{}", rank));
+    if (std::string host = host_entity(view, rank); !host.empty())
+      f.verdict.where.push_back(std::move(host));
+  }
   f.checklist_step = t.hypothesis->checklist_step;
   f.owner = owner_of(view, t.verdict.where);
   fill_cost(view, t, f);
@@ -171,7 +181,8 @@ void fill_findings(const View& view, const std::vector<Tested>& tested, Report& 
     if (t.verdict.outcome == Outcome::supported && t.deeper == nullptr &&
         t.confidence >= kLeastConfidence)
       r.findings.push_back(finding_of(view, tested, t));
-  const auto material = [](const Finding& f) {
+  const auto material = [&](const Finding& f) {
+    if (f.verdict.throughout && view.attribution.onset) return false;
     return !f.cost_share || *f.cost_share >= kMaterialShare;
   };
   std::stable_sort(r.findings.begin(), r.findings.end(), [&](const Finding& x, const Finding& y) {

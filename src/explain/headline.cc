@@ -253,8 +253,9 @@ void headline(Report& r) {
     return;
   }
   // What costs the steady step nothing (start-up, once) is a finding, but not why the job is slow.
-  const auto told = std::find_if(r.findings.begin(), r.findings.end(), [](const Finding& f) {
-    return f.confidence >= kPossible && !(f.cost_share && *f.cost_share == 0);
+  const auto told = std::find_if(r.findings.begin(), r.findings.end(), [&a](const Finding& f) {
+    return f.confidence >= kPossible && !(f.cost_share && *f.cost_share == 0) &&
+           !(f.verdict.throughout && a.onset);
   });
   if (told == r.findings.end()) {
     r.verdict_word = "undetermined";
@@ -263,10 +264,13 @@ void headline(Report& r) {
   }
   const Finding& f = *told;
   r.verdict_word = confidence_word(f.confidence);
+  if (f.cause == "telemetry.unreliable") r.verdict_word = "data";
   if (f.cause == "healthy.compute_bound") {
     r.verdict_word = "healthy";
-    r.headline =
-        fmt::format("Nothing waits: GPUs compute {} of each step.", percent(a.productive_fraction));
+    const double exchanging = a.collective_transfer_s / a.current_s;
+    r.headline = fmt::format(
+        "Nothing waits: GPUs compute {} of each step{}.", percent(a.productive_fraction),
+        exchanging >= 0.01 ? fmt::format(" and exchange data for {}", percent(exchanging)) : "");
     return;
   }
   std::string out = opening(r);

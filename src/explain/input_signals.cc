@@ -116,13 +116,35 @@ std::vector<Reading> host_busy(const View& view) {
   return sum_by_entity(all);
 }
 
+// Ranks of a host with the same limit of at least one CPU share it when it is a set of CPUs (a
+// quota is each one's own): "rank/3" -> the ranks confined to the same set.
+std::set<int32_t> sharing(const View& view, const std::map<std::string, Limit>& confined,
+                          const CpuRoom& room) {
+  std::set<int32_t> ranks;
+  const auto own = rank_of(room.entity);
+  if (!own) return ranks;
+  ranks.insert(*own);
+  const auto mine = confined.find(room.entity);
+  if (mine == confined.end() || room.host.empty() ||
+      (mine->second.key != "cpu.affinity" && mine->second.key != "cpu.cpuset"))
+    return ranks;
+  for (const auto& [entity, limit] : confined)
+    if (const auto other = rank_of(entity); other && limit.key == mine->second.key &&
+                                            limit.value == mine->second.value &&
+                                            host_of(view, entity) == room.host)
+      ranks.insert(*other);
+  return ranks;
+}
+
 void fill_usage(const View& view, CpuRoom& room) {
   auto own = rate(view, "firstwait_process_cpu_seconds_total");
   std::erase_if(own, [&](const Reading& r) {
     if (label(r, "role") == "other") return true;
-    if (const auto rank = rank_of(room.entity)) {
-      const auto l = label(r, "rank");
-      return r.entity != room.entity && l != std::to_string(*rank);
+    if (!room.ranks.empty()) {
+      const auto other = rank_of(r.entity);
+      const auto l = parse_int(label(r, "rank"));
+      return !(other && room.ranks.contains(*other)) &&
+             !(l && *l >= 0 && *l <= INT32_MAX && room.ranks.contains(static_cast<int32_t>(*l)));
     }
     return r.entity != room.entity && host_of(view, r.entity) != room.host;
   });
@@ -159,6 +181,7 @@ std::vector<CpuRoom> cpu_rooms(const View& view) {
         room.limit_value = it->second.value;
       }
     }
+    room.ranks = sharing(view, confined, room);
     fill_usage(view, room);
     if (room.allowed > 0) out.push_back(std::move(room));
   }

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,7 @@ struct CpuRoom {
                           // host's without any
   std::string limit;      // "cpu.affinity"; empty: nothing confines it
   std::string limit_value;  // "0-3"
+  std::set<int32_t> ranks;  // of a rank's room: those that share its set of CPUs, itself included
   Reading used;             // CPUs the job's processes burn; now is NaN when unknown
   Reading host_busy;        // CPUs of the host that are busy, whoever uses them
   Reading waiting;          // share of time in which some task waits for a CPU (PSI)

@@ -34,9 +34,18 @@ PhaseRun phase_run(const View& view, Phase phase) {
   PhaseRun r;
   const auto& steps = view.attribution.steps;
   const auto& column = steps.ledger[index(phase)];
-  r.steps = std::min(steps.size(), column.size());
+  const size_t n = std::min(steps.size(), column.size());
+  // Steps that a log alone tells of say nothing of phases.
+  const auto& unexplained = steps.ledger[index(Phase::unexplained)];
+  const auto told = [&](size_t i) {
+    return i >= unexplained.size() || unexplained[i] < steps.time[i];
+  };
+  bool any = false;
+  for (size_t i = 0; i < n && !any; ++i) any = told(i);
   double whole = 0;
-  for (size_t i = 0; i < r.steps; ++i) {
+  for (size_t i = 0; i < n; ++i) {
+    if (any && !told(i)) continue;
+    ++r.steps;
     whole += in_seconds(steps.time[i]);
     r.total_s += in_seconds(column[i]);
     // A trace of it in every step is noise of the record; an occurrence is a relevant part of its
@@ -70,8 +79,8 @@ std::vector<size_t> slow_steps(const View& view) {
   std::set<int32_t> outliers;
   for (const auto& o : view.attribution.outliers) outliers.insert(o.step);
   for (size_t i = 0; i < steps.size(); ++i) {
-    const bool on_period = p.kind == PatternKind::periodic && p.period_steps &&
-                           *p.period_steps > 0 && steps.step[i] % *p.period_steps == p.period_phase;
+    const bool on_period =
+        p.period_steps && *p.period_steps > 0 && steps.step[i] % *p.period_steps == p.period_phase;
     if (on_period || outliers.contains(steps.step[i])) out.insert(i);
   }
   return {out.begin(), out.end()};

@@ -24,6 +24,11 @@ struct PhaseRun {
          share_now = kNaN;  // in the baseline and the current window, all steps of them
 };
 PhaseRun phase_run(const View& view, Phase phase);
+// It takes a relevant part of the run, and took it before the onset too.
+inline bool throughout(const PhaseRun& run) {
+  return run.share >= kRelevantShare.value && run.share_before >= kRelevantShare.value &&
+         run.share_now < run.share_before + kRelevantShare.value;
+}
 
 // Steps that are slow by themselves: isolated outliers, and the slow ones of a periodic pattern.
 std::vector<size_t> slow_steps(const View& view);

@@ -113,7 +113,7 @@ struct RankStat {
   double own_s = kNaN, baseline_s = kNaN;  // median own time, now and in its own past
   double ratio_to_peers = kNaN;            // own median / median of the peers' medians
   double robust_z = kNaN;                  // NaN with fewer than five peers
-  double persistence = 0;  // share of windows in which it is the slowest by a clear margin
+  double persistence = 0;  // share of windows in which it is clearly above its peers
   double ratio_to_past = kNaN;
   std::array<double, kPhases> phase_s{};  // median seconds per step now; NaN unknown
 };

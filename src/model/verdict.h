@@ -45,6 +45,8 @@ struct Verdict {
   std::string because;             // when supported: completes "..., because"
   std::vector<ChainLink> chain;    // links this cause adds, from its symptom to itself
   std::optional<Onset> since;
+  // It cost as much before the onset: true, and not why the job slowed down.
+  bool throughout = false;
 };
 
 struct Action {

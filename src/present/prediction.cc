@@ -21,9 +21,11 @@ std::string text_prediction(const Prediction& p) {
   if (!p.then_bound_by.empty()) out += fmt::format("  then bound by  {}\n", p.then_bound_by);
   if (!p.assumption.empty()) out += fmt::format("  assumes        {}\n", p.assumption);
   if (!p.caution.empty()) out += fmt::format("  caution        {}\n", p.caution);
-  for (const auto& c : p.ceilings)
+  for (const auto& c : p.ceilings) {
+    if (std::isnan(c.now) && std::isnan(c.then)) continue;  // what is missing is told below
     out += fmt::format("  {:<14} {} → {} samples/s ({})\n", c.name, three_digits(c.now),
                        three_digits(c.then), c.from);
+  }
   for (const auto& m : p.missing) out += fmt::format("  missing        {}\n", m);
   return out;
 }

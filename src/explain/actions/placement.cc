@@ -7,11 +7,12 @@ constexpr std::string_view kPlacementSameSwitch[] = {
     "change.placement"};
 constexpr std::string_view kPlacementRebindNic[] = {"network.topology_mismatch",
                                                     "network.traffic_imbalance"};
-constexpr std::string_view kNodeDrain[] = {"network.link_errors",    "network.link_flap",
-                                           "network.link_degraded",  "network.loss_retransmission",
-                                           "sync.straggler",         "sync.missing_rank",
-                                           "node.physical",          "node.cpu_clock",
-                                           "storage.client_degraded"};
+constexpr std::string_view kNodeDrain[] = {"network.link_errors", "network.link_flap",
+                                           "network.link_degraded", "node.physical",
+                                           "node.cpu_clock"};
+constexpr std::string_view kPlacementSwapHost[] = {"sync.straggler", "sync.missing_rank",
+                                                   "network.loss_retransmission",
+                                                   "storage.client_degraded"};
 constexpr std::string_view kNodeMatchConfig[] = {"node.config_mismatch"};
 constexpr std::string_view kPlacementBalanceStages[] = {"sync.stage_imbalance"};
 constexpr std::string_view kPlacementBalanceSequences[] = {"sync.sequence_imbalance"};
@@ -23,6 +24,10 @@ constexpr ActionRow kRows[] = {
      GainModel::none, "Check the numbering after each reboot"},
     {"node.drain", "Drain the node and have its hardware checked", kNodeDrain, GainModel::excess,
      "Restart from the last good checkpoint"},
+    {"placement.swap_host",
+     "Run the ranks of this host on another one: what stays behind is the host's, what moves along "
+     "is the work's",
+     kPlacementSwapHost, GainModel::excess, "Restart from the last good checkpoint"},
     {"node.match_config", "Bring the node to the configuration of its peers", kNodeMatchConfig,
      GainModel::excess, "Reboot and firmware changes need a maintenance window"},
     {"placement.balance_stages", "Move layers so that the stages take the same time",

@@ -9,10 +9,11 @@ namespace {
 constexpr Phase kPhasesExplained[] = {Phase::collective, Phase::p2p, Phase::input_wait};
 constexpr std::string_view kNeeds[] = {"neighbour_start events",
                                        "node_network_transmit_bytes_total and the job's own bytes"};
-constexpr Threshold kRise{"bytes on the port against before", 1.5, "ratio",
-                          "Gregg, The USE Method: from 70 % on queueing begins to matter; half as "
-                          "much again exceeds it on a "
-                          "port that was half used"};
+constexpr Threshold kRise{
+    "bytes on the port against before", 1.5, "ratio",
+    "M/M/1 queue: waiting grows with 1 / (1 - utilization), 3.3 times at 70 %; half as "
+    "much again exceeds it on a "
+    "port that was half used"};
 constexpr Threshold kThresholds[] = {kRelevantShare, kRise};
 
 Verdict test(const View& view) {

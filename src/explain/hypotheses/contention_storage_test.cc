@@ -25,6 +25,23 @@ TEST(ContentionStorage, ServerServesOthers) {
   EXPECT_GE(v.llr, 5);
 }
 
+TEST(ContentionStorage, AClientDoesNotSeeTheServersOtherClients) {
+  const auto v = test(
+      "phase input_wait 0.02 -> 0.40\n"
+      "phase backward 0.10 -> 0.10\n"
+      "setting job/j dataset.fstype = nfs\n"
+      "counter node_mountstats_nfs_operations_requests_total{export=n:/e,operation=READ} host/a "
+      "100 -> 40\n"
+      "counter "
+      "node_mountstats_nfs_operations_request_time_seconds_total{export=n:/e,operation=READ} "
+      "host/a 0.3 -> 2.4\n"
+      "counter node_mountstats_nfs_read_bytes_total{export=n:/e} host/a 100e6 -> 40e6\n"
+      "counter firstwait_process_read_bytes_total{rank=0} host/a 100e6 -> 40e6\n"
+      "event neighbour_start storage/n:/e -5 workload_kind=backup owner=team-b\n");
+  ASSERT_EQ(v.outcome, Outcome::supported) << v.reason;
+  EXPECT_GE(v.llr, 2);
+}
+
 TEST(ContentionStorage, OthersReadLittle) {
   const auto v = test(
       "phase input_wait 0.02 -> 0.40\n"

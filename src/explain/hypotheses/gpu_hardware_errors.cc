@@ -85,6 +85,19 @@ void from_events(const View& view, std::vector<Fault>& faults, std::string& harm
   }
 }
 
+// Watched for a while, and the same all the time: whatever was counted, happened before.
+bool stands_still(const View& view, std::string_view metric, std::string_view entity) {
+  const NameId name = view.evidence.names.find(metric), at = view.evidence.names.find(entity);
+  bool watched = false;
+  for (const Series& s : view.evidence.series) {
+    if (s.metric != name || s.entity != at || s.value.size() < 2) continue;
+    watched = true;
+    const auto [lo, hi] = std::minmax_element(s.value.begin(), s.value.end());
+    if (*lo != *hi) return false;
+  }
+  return watched;
+}
+
 void from_metrics(const View& view, std::vector<Fault>& faults, std::string& harmless) {
   for (const auto& r : of_job(view, gauge(view, "DCGM_FI_DEV_XID_ERRORS"))) {
     // The gauge holds the last code for ever: one that was there before explains no change.
@@ -109,6 +122,12 @@ void from_metrics(const View& view, std::vector<Fault>& faults, std::string& har
     for (const auto& r : of_job(view, gauge(view, name))) {
       if (!(r.now_max >= kAnyError.value)) continue;
       const bool fresh = r.has_before() && r.now > r.before;
+      if (!remap && stands_still(view, name, r.entity)) {
+        harmless =
+            fmt::format("the {:.0f} uncorrectable memory errors of {} are older than this record",
+                        r.now_max, gpu_label(r.entity));
+        continue;
+      }
       const std::string what = remap ? "row remapping has failed" : "uncorrectable memory errors";
       faults.push_back({r.entity, fmt::format("{:.0f} {}", r.now_max, what),
                         fresh || remap ? kStrong : kPositive,

@@ -52,6 +52,17 @@ TEST(GpuHardwareErrors, TheGaugesOldCodeExplainsNoChange) {
   EXPECT_LE(test(b).llr, kWeak);
 }
 
+TEST(GpuHardwareErrors, ErrorsOlderThanTheRecordAreNotItsCause) {
+  ViewBuilder b;
+  b.phase(Phase::forward, 0.2, 0.1).gauge("DCGM_FI_DEV_ECC_DBE_VOL_TOTAL", "gpu/a:1", 3, 3);
+  const auto v = test(b);
+  EXPECT_EQ(v.outcome, Outcome::refuted);
+  EXPECT_NE(v.reason.find("older than this record"), std::string::npos) << v.reason;
+  ViewBuilder now;
+  now.phase(Phase::forward, 0.2, 0.1).gauge("DCGM_FI_DEV_ECC_DBE_VOL_TOTAL", "gpu/a:1", 3, 4);
+  EXPECT_EQ(test(now).outcome, Outcome::supported);
+}
+
 TEST(GpuHardwareErrors, NoErrorCountedIsRefuted) {
   ViewBuilder b;
   b.phase(Phase::forward, 0.2, 0.1).gauge("DCGM_FI_DEV_XID_ERRORS", "gpu/a:1", 0, 0);

@@ -26,7 +26,9 @@ constexpr Threshold kThresholds[] = {kRelevantShare, kFull, kIdle, kThrottled};
 // The training thread and its loader workers want one CPU each.
 double wanted(const View& view, const CpuRoom& room) {
   const double per_rank = 1 + std::max(0.0, loader_workers(view).value_or(0));
-  return room.entity.starts_with("host/") ? per_rank * ranks_on(view, room.entity) : per_rank;
+  return room.entity.starts_with("host/")
+             ? per_rank * ranks_on(view, room.entity)
+             : per_rank * std::max(1.0, static_cast<double>(room.ranks.size()));
 }
 
 void weigh_room(Weighing& w, const View& view, const CpuRoom& room, std::string& because) {
@@ -77,8 +79,9 @@ Verdict test(const View& view) {
   Weighing w;
   // Idle GPUs are a stake of their own when no phases were recorded.
   const Stake input = stake(view, {Phase::input_wait}), any = stake(view, kPhasesExplained);
-  const bool waits = input.state == Stake::State::present;
-  if (!w.gate(waits ? input : any)) return std::move(w).verdict("", {});
+  // Where neither is at stake, the input wait is what the reader asks about.
+  const bool other = input.state != Stake::State::present && any.state == Stake::State::present;
+  if (!w.gate(other ? any : input)) return std::move(w).verdict("", {});
   std::string because;
   double all_allowed = kNaN;
   bool seen = false;

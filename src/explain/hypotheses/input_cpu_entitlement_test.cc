@@ -32,6 +32,22 @@ TEST(InputCpuEntitlement, FullHostIsNotAnEntitlement) {
   EXPECT_NE(test(b).outcome, Outcome::supported);
 }
 
+TEST(InputCpuEntitlement, RanksThatShareOneMaskFillItTogether) {
+  ViewBuilder b(false);
+  b.phase(Phase::input_wait, 0.4, 0).phase(Phase::backward, 0.1, 0);
+  b.setting("host/a", "cpu.count", "8").setting("job/j", "loader.num_workers", "4");
+  for (int r = 0; r < 4; ++r) {
+    const std::string rank = std::to_string(r);
+    b.rank(r, "a").setting("rank/" + rank, "cpu.affinity", "0");
+    b.counter("firstwait_process_cpu_seconds_total", "host/a", 0.25, 0.25,
+              {{"rank", rank}, {"role", "loader"}});
+  }
+  b.counter("node_cpu_seconds_total", "host/a", 1.2, 1.2, {{"mode", "user"}});
+  const auto v = test(b);
+  ASSERT_EQ(v.outcome, Outcome::supported) << v.reason;
+  EXPECT_GE(v.llr, 5);
+}
+
 TEST(InputCpuEntitlement, AllCpusAllowedRefutes) {
   auto b = waiting();
   const auto v = test(b);

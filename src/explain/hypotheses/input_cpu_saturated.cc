@@ -12,8 +12,9 @@ constexpr std::string_view kNeeds[] = {"node_cpu_seconds_total",
 constexpr Threshold kFull{
     "allowance in use", 0.9, "ratio",
     "Gregg, The USE Method: utilization near 100 % is usually a bottleneck; 10 % for sampling"};
-constexpr Threshold kRoom{"allowance unused", 0.7, "ratio",
-                          "Gregg, The USE Method: from 70 % on, queueing begins to matter"};
+constexpr Threshold kRoom{
+    "allowance unused", 0.7, "ratio",
+    "M/M/1 queue: response time is service time / (1 - utilization), 3.3 times at 70 %"};
 constexpr Threshold kThresholds[] = {kRelevantShare, kFull, kRoom};
 
 // What the job uses of its allowance; of the whole host when only that is known.

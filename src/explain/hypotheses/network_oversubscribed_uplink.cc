@@ -12,9 +12,10 @@ namespace {
 
 constexpr std::string_view kNeeds[] = {"connects_to relations of hosts and switches",
                                        "oversubscription of the switches"};
-constexpr Threshold kRatio{"down to up bandwidth", 1, "ratio",
-                           "a non-blocking (full bisection) fat tree has 1 (Leiserson 1985): above "
-                           "it uplinks can be the limit"};
+constexpr Threshold kRatio{
+    "down to up bandwidth", 1, "ratio",
+    "by definition: up to 1 all ports can send upwards at their full rate; above "
+    "it uplinks can be the limit"};
 constexpr Threshold kThresholds[] = {kRatio};
 constexpr Phase kPhasesExplained[] = {Phase::collective, Phase::p2p, Phase::unexplained};
 

@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <set>
+#include <string>
 
 #include "base/text.h"
 #include "explain/placing.h"
@@ -24,6 +26,7 @@ struct Transport {
   bool socket = false, rdma = false;
   bool channels_known = false, crosses_network = false;  // from the channels NCCL opened
   std::string entity, value;
+  std::set<std::string> entities;  // all that use sockets
 };
 // What NCCL said it uses between hosts.
 Transport transport(const View& view) {
@@ -38,6 +41,7 @@ Transport transport(const View& view) {
       if (contains_ignoring_case(s->value, "IB") || contains_ignoring_case(s->value, "OFI") ||
           contains_ignoring_case(s->value, "libfabric"))
         t.rdma = true;
+      if (socket) t.entities.insert(s->entity);
       if (socket && !t.socket) {
         t.socket = true;
         t.entity = s->entity;
@@ -46,6 +50,18 @@ Transport transport(const View& view) {
       if (!socket && t.entity.empty()) t.entity = s->entity;
     }
   return t;
+}
+
+// Each rank, or each host where they are many.
+void add_places(Weighing& w, const View& view, const std::set<std::string>& entities) {
+  constexpr size_t kListed = 8;
+  for (const std::string& entity : entities) {
+    const auto rank =
+        entity.starts_with("rank/") ? parse_int(std::string_view(entity).substr(5)) : std::nullopt;
+    const bool by_host = entities.size() > kListed && rank && *rank >= 0 && *rank <= INT32_MAX;
+    const std::string host = by_host ? host_entity(view, static_cast<int32_t>(*rank)) : "";
+    w.where(host.empty() ? entity : host);
+  }
 }
 
 bool has_rdma_ports(const View& view) {
@@ -61,10 +77,11 @@ bool has_rdma_ports(const View& view) {
 Verdict test(const View& view) {
   const Transport t = transport(view);
   const Setting *disabled = nullptr, *direct = nullptr;
+  std::set<std::string> forbidden;
   for (const auto* s : settings(view, "env.NCCL_IB_DISABLE"))
-    if (is_true(s->value)) disabled = s;
+    if (is_true(s->value)) disabled = s, forbidden.insert(s->entity);
   for (const auto* s : settings(view, "env.NCCL_NET"))
-    if (contains_ignoring_case(s->value, "socket")) disabled = s;
+    if (contains_ignoring_case(s->value, "socket")) disabled = s, forbidden.insert(s->entity);
   for (const auto* s : settings(view, "nccl.gdr"))
     if (!is_true(s->value)) direct = s;
   const bool direct_known = !settings(view, "nccl.gdr").empty();
@@ -86,8 +103,9 @@ Verdict test(const View& view) {
   if (t.socket) {
     because = fmt::format("NCCL uses {} between hosts", t.value);
     // Where there is nothing better, sockets are right: that they are the fault needs a reason.
-    w.supports(kPositive, fact("transport " + t.value, "nccl.transport", t.entity, kNaN, "", true));
-    w.where(t.entity);
+    w.supports(has_rdma_ports(view) || disabled != nullptr ? kPositive : kWeak,
+               fact("transport " + t.value, "nccl.transport", t.entity, kNaN, "", true));
+    add_places(w, view, t.entities);
     if (has_rdma_ports(view))
       w.hints(kPositive, fact("RDMA ports are there", "node_infiniband_rate_bytes_per_second", "",
                               kNaN, "", true));
@@ -103,7 +121,7 @@ Verdict test(const View& view) {
       because =
           because.empty() ? variable + " forbids RDMA" : fmt::format("{} ({})", because, variable);
       w.supports(kPositive, fact(variable, disabled->key, disabled->entity, kNaN, "", true));
-      w.where(disabled->entity);
+      if (t.entities.empty()) add_places(w, view, forbidden);
     }
   }
   if (direct != nullptr && t.rdma && !t.socket) {

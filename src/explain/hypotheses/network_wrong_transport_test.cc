@@ -34,6 +34,25 @@ TEST(NetworkWrongTransport, SocketsBesideIdleRdmaPortsAreAccused) {
   EXPECT_GT(test(b).llr, kStrong);
 }
 
+TEST(NetworkWrongTransport, AllRanksThatUseSocketsAreNamedAndManyByTheirHosts) {
+  auto b = job();
+  b.setting("rank/0", "nccl.transport", "NET/Socket")
+      .setting("rank/1", "nccl.transport", "NET/Socket");
+  EXPECT_EQ(test(b).where, (std::vector<std::string>{"rank/0", "rank/1"}));
+  for (int r = 2; r < 16; ++r)
+    b.rank(r, r < 8 ? "a" : "b")
+        .setting("rank/" + std::to_string(r), "nccl.transport", "NET/Socket");
+  EXPECT_EQ(test(b).where, (std::vector<std::string>{"host/a", "host/b"}));
+}
+
+TEST(NetworkWrongTransport, SocketsWhereNothingBetterIsKnownAreLessSure) {
+  auto without = job(), with = job();
+  for (auto* b : {&without, &with}) b->setting("rank/0", "nccl.transport", "NET/Socket");
+  with.setting("rank/0", "env.NCCL_IB_DISABLE", "1");
+  EXPECT_LE(test(without).llr, kWeak + kWeak);
+  EXPECT_GT(test(with).llr, kStrong);
+}
+
 TEST(NetworkWrongTransport, MissingGpuDirectIsAccused) {
   auto b = job();
   b.setting("job/x", "nccl.transport", "NET/IB").setting("job/x", "nccl.gdr", "0");

@@ -6,6 +6,7 @@
 #include "base/stats.h"
 #include "explain/input_signals.h"
 #include "explain/storage_signals.h"
+#include "explain/workload_signals.h"
 
 namespace firstwait {
 namespace {
@@ -19,23 +20,48 @@ constexpr Threshold kFirst{"first epoch against later ones", 2, "ratio",
                            "epoch is not the usual work"};
 constexpr Threshold kFits{"data set against memory", 1, "ratio",
                           "a set larger than memory cannot stay in the page cache"};
-constexpr Threshold kThresholds[] = {kRelevantShare, kFirst, kFits};
+constexpr Threshold kThresholds[] = {kRelevantShare, kFirst, kSlowRatio, kFits};
 
-// Median step of the first epoch and of the later ones; later has at least two epochs.
+// Mean step of the first epoch and of the later ones; later has at least two epochs.
 struct Epochs {
   double first_s = kNaN, later_s = kNaN;
   size_t count = 0, first_steps = 0, steps = 0;
+  Ns from = kNoTime, turn = kNoTime, to = kNoTime;  // of the first epoch, and the end of all
 };
+
+// Bytes read per second in the first epoch over those after it; NaN unknown.
+double reads_then_and_later(const View& view, const Epochs& e) {
+  if (e.from == kNoTime || e.turn == kNoTime || e.to == kNoTime) return kNaN;
+  Attribution windows;
+  windows.baseline.empty = windows.current.empty = false;
+  windows.baseline.from = e.from;
+  windows.baseline.to = windows.current.from = e.turn;
+  windows.current.to = e.to;
+  const View split{view.evidence, windows};
+  double then = 0, later = 0;
+  for (const auto& u : by_storage(storage_uses(split)))
+    if (u.bytes.has_before() && known_now(u.bytes)) then += u.bytes.before, later += u.bytes.now;
+  return then > 0 ? then / std::max(later, 1.0) : kNaN;
+}
 
 Epochs epochs(const View& view) {
   std::map<int32_t, std::vector<double>> by_epoch;
+  std::vector<size_t> times;
   const auto& t = view.evidence.steps;
   for (size_t i = 0; i < t.size() && i < t.epoch.size(); ++i)
     if (t.epoch[i] >= 0 && (i >= t.kind.size() || t.kind[i] == StepKind::train))
-      by_epoch[t.epoch[i]].push_back(static_cast<double>(t.duration[i]) * 1e-9);
+      by_epoch[t.epoch[i]].push_back(static_cast<double>(t.duration[i]) * 1e-9), times.push_back(i);
   Epochs e;
   e.count = by_epoch.size();
   if (e.count < 3) return e;
+  for (const size_t i : times) {
+    if (t.start[i] == kNoTime) continue;
+    const bool first = t.epoch[i] == by_epoch.begin()->first;
+    const Ns end = t.start[i] + t.duration[i];
+    if (first && (e.from == kNoTime || t.start[i] < e.from)) e.from = t.start[i];
+    if (first) e.turn = std::max(e.turn, end);
+    e.to = std::max(e.to, end);
+  }
   std::vector<double> later;
   for (auto it = std::next(by_epoch.begin()); it != by_epoch.end(); ++it)
     later.insert(later.end(), it->second.begin(), it->second.end());
@@ -79,11 +105,16 @@ Verdict test(const View& view) {
   const auto e = epochs(view);
   std::string because;
   double cost = kNaN;
-  if (e.first_s >= kFirst.value * e.later_s) {
+  const double dried_up = reads_then_and_later(view, e);
+  const bool cached = dried_up >= kFirst.value && e.first_s >= kSlowRatio.value * e.later_s;
+  if (cached || e.first_s >= kFirst.value * e.later_s) {
     auto r = fact("a step of the first epoch against later ones", "steps.epoch", "",
                   e.first_s / e.later_s, "ratio", true);
     // Start-up work does the same to the first epoch: reads that stop tell them apart.
     w.supports(reads == reads ? kPositive : kWeak, std::move(r));
+    if (cached)
+      w.hints(kPositive, fact("reads of the first epoch against later ones", "read_bytes", "",
+                              dried_up, "ratio", true));
     because =
         fmt::format("the first epoch reads from storage: its steps take {} those of later epochs",
                     times(e.first_s / e.later_s));

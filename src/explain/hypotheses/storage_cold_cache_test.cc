@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "explain/testing/case_file.h"
+#include "explain/testing/view_builder.h"
 
 namespace firstwait {
 extern const Hypothesis hypothesis_storage_cold_cache;
@@ -15,6 +16,38 @@ TEST(StorageColdCache, FirstEpochSlowReadsEnd) {
       "counter node_disk_read_bytes_total{device=sda} host/a 10\n");
   ASSERT_EQ(v.outcome, Outcome::supported) << v.reason << v.because;
   EXPECT_GT(v.effect->seconds_per_step, 0);
+}
+
+// 1.5 times as slow is less than attributable by itself; that the reads dried up decides.
+TEST(StorageColdCache, AFirstEpochWhoseReadsDryUp) {
+  for (const bool dries : {true, false}) {
+    ViewBuilder b(false);
+    b.phase(Phase::input_wait, 0.001, 0).phase(Phase::backward, 0.5, 0);
+    auto& e = b.evidence();
+    auto& t = e.steps;
+    Ns at = ViewBuilder::kBefore;
+    for (int32_t s = 0; s < 1200; ++s) {
+      const Ns time = (s < 300 ? 15 : 10) * ViewBuilder::kSecond / 10;
+      t.epoch[t.append(kNoName, 0, s, at, time)] = s / 300;
+      at += time;
+    }
+    Series reads;
+    reads.metric = e.names.intern("node_disk_read_bytes_total");
+    reads.entity = e.names.intern("host/a");
+    reads.labels = {{e.names.intern("device"), e.names.intern("sda")}};
+    double total = 0;
+    for (Ns time = ViewBuilder::kBefore; time < at; time += 15 * ViewBuilder::kSecond) {
+      total += !dries || time < ViewBuilder::kBefore + 450 * ViewBuilder::kSecond ? 15e8 : 15;
+      reads.time.push_back(time);
+      reads.value.push_back(total);
+    }
+    e.series.push_back(reads);
+    const auto v = hypothesis_storage_cold_cache.test(b.view());
+    EXPECT_EQ(v.outcome == Outcome::supported, dries) << v.reason;
+    if (dries) {
+      EXPECT_NEAR(v.effect->seconds_per_step, 0.125, 0.01);
+    }
+  }
 }
 
 TEST(StorageColdCache, EpochsAlike) {

@@ -1,6 +1,7 @@
-// Weights: transfer itself, the wait for late ranks taken out, is a relevant part of the step and
-// more than the wait; and the bytes move at most of what the link can, where both are known.
-// Without bytes it stays a possibility.
+// Weights: transfer itself, the wait for late ranks taken out, is a relevant part of the step, more
+// than the wait and than any other wait, and it grew where the step did. What decides is that the
+// bytes move at most of what the link can; where that is not known, that transfer takes longer than
+// computing, and then it stays a possibility.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -17,7 +18,10 @@ constexpr Threshold kAtBound{
     "achieved against the link's rate", 0.7, "ratio",
     "TCP in 1500-byte Ethernet frames carries 0.94 of the line (1448 of 1538 bytes); a quarter of "
     "that is left for the start and the end of a collective"};
-constexpr Threshold kThresholds[] = {kRelevantShare, kAtBound};
+constexpr Threshold kLongerThanComputing{
+    "transfer against computing", 1, "ratio",
+    "the roofline's definition: what takes longest bounds (Williams, Waterman and Patterson 2009)"};
+constexpr Threshold kThresholds[] = {kRelevantShare, kAtBound, kLongerThanComputing};
 
 // Bytes per second while collectives transfer: the bytes of a step over the transfer time of a
 // step.
@@ -38,45 +42,84 @@ double link_rate(const View& view) {
   return slowest;
 }
 
+// What speaks against transfer as what bounds the step; nothing when nothing does.
+bool refute(Weighing& w, const View& view, double share) {
+  const auto& a = view.attribution;
+  const double transfer_s = a.collective_transfer_s, wait_s = a.collective_wait_s;
+  if (share < kRelevantShare.value) {
+    w.contradicts(kVeryStrong, fmt::format("transfer is {} of the step", percent(share)),
+                  fact("transfer, without the wait for late ranks", "collective.transfer", "",
+                       transfer_s, "s/step", false));
+    return true;
+  }
+  if (wait_s >= transfer_s) {
+    w.contradicts(kStrong,
+                  fmt::format("of {} in communication {} are waiting for late ranks",
+                              seconds(wait_s + transfer_s), seconds(wait_s)),
+                  fact("waiting for late ranks", "collective.wait", "", wait_s, "s/step", false));
+    return true;
+  }
+  double now = 0, before = 0;
+  bool has_before = !a.baseline.empty;
+  for (const LedgerRow& row : a.ledger) {
+    if (row.phase == Phase::collective || row.phase == Phase::p2p) {
+      now += row.seconds;
+      before += row.before.value_or(0);
+      has_before = has_before && row.before.has_value();
+    } else if (!is_compute(row.phase) && row.phase != Phase::unexplained &&
+               row.seconds > transfer_s) {
+      w.contradicts(
+          kStrong,
+          fmt::format("{} takes more of the step: {} against {}", phase_words(row.phase),
+                      seconds(row.seconds), seconds(transfer_s)),
+          fact(std::string(phase_words(row.phase)), fmt::format("ledger.{}", name(row.phase)), "",
+               row.seconds, "s/step", false));
+      return true;
+    }
+  }
+  if (has_before && now > 0 && now - before < kRelevantShare.value * a.current_s) {
+    w.contradicts(
+        kVeryStrong,
+        fmt::format("communication did not grow with the step: {}", change_text(before, now)),
+        fact("communication", "ledger.collective", "", now, "s/step", false, before));
+    return true;
+  }
+  return false;
+}
+
 Verdict test(const View& view) {
   const auto& a = view.attribution;
   if (!(a.collective_transfer_s >= 0) || !(a.collective_wait_s >= 0) || !(a.current_s > 0))
     return untested({kNeeds[0]});
   Weighing w;
   const double share = a.collective_transfer_s / a.current_s;
+  if (refute(w, view, share)) return std::move(w).verdict("", {});
   const EvidenceRow transfer =
       fact("transfer, without the wait for late ranks", "collective.transfer", "",
            a.collective_transfer_s, "s/step", true);
-  if (share < kRelevantShare.value) {
-    w.contradicts(kVeryStrong, fmt::format("transfer is {} of the step", percent(share)), transfer);
-    return std::move(w).verdict("", {});
-  }
-  if (a.collective_wait_s >= a.collective_transfer_s) {
-    w.contradicts(kStrong,
-                  fmt::format("of {} in communication {} are waiting for late ranks",
-                              seconds(a.collective_wait_s + a.collective_transfer_s),
-                              seconds(a.collective_wait_s)),
-                  fact("waiting for late ranks", "collective.wait", "", a.collective_wait_s,
-                       "s/step", false));
-    return std::move(w).verdict("", {});
-  }
-  w.supports(kWeak, transfer);
-  w.hints(
-      kWeak * (1 - a.collective_wait_s / a.collective_transfer_s),
-      fact("waiting for late ranks", "collective.wait", "", a.collective_wait_s, "s/step", true));
+  double computing = 0;
+  for (const LedgerRow& row : a.ledger)
+    if (is_compute(row.phase)) computing += row.seconds;
   const double rate = achieved(view, a.collective_transfer_s), line = link_rate(view);
+  const bool bounds = a.collective_transfer_s >= kLongerThanComputing.value * computing;
+  if (bounds) w.supports(kWeak, transfer);
   if (rate / line >= kAtBound.value) {
-    w.hints(kStrong, fact("achieved against the link's rate", "node_network_speed_bytes", "",
-                          rate / line, "ratio", true));
+    if (!bounds) w.hints(kWeak, transfer);
+    w.supports(kStrong, fact("achieved against the link's rate", "node_network_speed_bytes", "",
+                             rate / line, "ratio", true));
   } else if (rate / line < kAtBound.value) {
     w.contradicts(kPositive,
                   fmt::format("the transfer reaches {} of the link's rate", percent(rate / line)),
                   fact("achieved against the link's rate", "node_network_speed_bytes", "",
                        rate / line, "ratio", false));
   }
+  w.hints(
+      kWeak * (1 - a.collective_wait_s / a.collective_transfer_s),
+      fact("waiting for late ranks", "collective.wait", "", a.collective_wait_s, "s/step", true));
   w.link("Ranks exchange data", "every step", seconds(a.collective_transfer_s));
   Verdict v =
-      std::move(w).verdict(fmt::format("transfer itself takes {} of the step", percent(share)), {});
+      std::move(w).verdict(fmt::format("transfer itself takes {} of the step", percent(share)),
+                           {"bytes of the collectives and node_network_speed_bytes"});
   if (v.outcome == Outcome::supported)
     v.effect = Effect{a.collective_transfer_s, {kNaN, a.collective_transfer_s}};
   return v;

@@ -61,6 +61,31 @@ TEST(SyncCommunicationBound, WithoutBytesItIsOnlyAPossibility) {
   EXPECT_LE(v.llr, 2);
 }
 
+TEST(SyncCommunicationBound, ATenthOfAComputingStepBoundsNothing) {
+  auto b = job(0.005, 0.1);
+  b.phase(Phase::backward, 0.85, 0).phase(Phase::collective, 0.105, 0);
+  EXPECT_EQ(test(b).outcome, Outcome::untested);
+}
+
+TEST(SyncCommunicationBound, NotWhereAnotherWaitIsLonger) {
+  auto b = job(0.01, 0.3);
+  b.phase(Phase::input_wait, 0.5, 0).phase(Phase::backward, 0.15, 0);
+  const auto v = test(b);
+  ASSERT_EQ(v.outcome, Outcome::refuted);
+  EXPECT_THAT(v.reason, testing::HasSubstr("input wait takes more of the step"));
+}
+
+TEST(SyncCommunicationBound, NotWhereOtherTimeGrew) {
+  ViewBuilder b;
+  b.phase(Phase::collective, 0.41, 0.4).phase(Phase::forward, 0.3, 0.1);
+  b.attribution().current_s = 1;
+  b.attribution().collective_wait_s = 0.01;
+  b.attribution().collective_transfer_s = 0.4;
+  const auto v = test(b);
+  ASSERT_EQ(v.outcome, Outcome::refuted);
+  EXPECT_THAT(v.reason, testing::HasSubstr("did not grow"));
+}
+
 TEST(SyncCommunicationBound, UnsplitCollectivesDecideNothing) {
   EXPECT_EQ(test(ViewBuilder(false)).outcome, Outcome::untested);
 }

@@ -193,11 +193,11 @@ Verdict from_peers(const View& view) {
     return std::move(w).verdict("", {});
   }
   if (worst->persistence < kPersistence.value) {
-    w.contradicts(kStrong,
-                  fmt::format("no rank is the slowest in more than {} of the time",
-                              percent(worst->persistence)),
-                  fact("windows in which it is the slowest", "rank.own_time", entity,
-                       worst->persistence, "ratio", false));
+    w.contradicts(
+        kStrong,
+        fmt::format("no rank is late in more than {} of the time", percent(worst->persistence)),
+        fact("windows in which it is late", "rank.own_time", entity, worst->persistence, "ratio",
+             false));
     return std::move(w).verdict("", {});
   }
   if (worst->robust_z == worst->robust_z && worst->robust_z < kZ.value) {
@@ -207,8 +207,8 @@ Verdict from_peers(const View& view) {
     return std::move(w).verdict("", {});
   }
   w.supports(kPositive, ratio);
-  w.hints(kWeak * worst->persistence, fact("windows in which it is the slowest", "rank.own_time",
-                                           entity, worst->persistence, "ratio", true));
+  w.hints(kWeak * worst->persistence, fact("windows in which it is late", "rank.own_time", entity,
+                                           worst->persistence, "ratio", true));
   if (worst->robust_z >= kZ.value)
     w.hints(kPositive,
             fact("robust z among its peers", "rank.own_time", entity, worst->robust_z, "", true));

@@ -17,6 +17,8 @@ void weigh_phase(Weighing& w, const PhaseRun& run) {
   if (run.share < kRelevantShare.value) {
     w.contradicts(kStrong, fmt::format("saving is {} of the time", percent(run.share)),
                   std::move(e));
+  } else if (throughout(run)) {
+    w.supports(kPositive, std::move(e));
   } else if (run.share_before == run.share_before &&
              run.share_now < run.share_before + kRelevantShare.value) {
     w.contradicts(kStrong,
@@ -58,7 +60,9 @@ Verdict test(const View& view) {
   const auto run = phase_run(view, Phase::checkpoint);
   const auto m = match_events(view, "checkpoint");
   if (run.per_step_s > 0) weigh_phase(w, run);
-  if (m.events > 0) weigh_events(w, m);
+  // What saving takes was measured to be little: that such a step is longer adds nothing.
+  const bool little = run.per_step_s > 0 && run.share < kRelevantShare.value;
+  if (m.events > 0 && !little) weigh_events(w, m);
   const Stake s = stake(view, {Phase::checkpoint});
   if (!w.decided() && run.per_step_s <= 0 && m.events == 0 && s.state == Stake::State::clear)
     w.gate(s);
@@ -72,6 +76,7 @@ Verdict test(const View& view) {
                         times(m.ratio)),
       {"checkpoint events with times or steps", "step phases with checkpoint"});
   if (v.outcome == Outcome::supported && cost > 0) v.effect = Effect{cost, {kNaN, cost}};
+  v.throughout = run.per_step_s > 0 && throughout(run);
   return v;
 }
 

@@ -23,6 +23,9 @@ Verdict test(const View& view) {
     if (run.share < kRelevantShare.value) {
       w.contradicts(kStrong, fmt::format("evaluation is {} of the time", percent(run.share)),
                     std::move(e));
+    } else if (throughout(run)) {
+      w.supports(kPositive, std::move(e));
+      because = fmt::format("evaluation takes {} of the time", percent(run.share));
     } else if (run.share_before == run.share_before &&
                run.share_now < run.share_before + kRelevantShare.value) {
       w.contradicts(kStrong,
@@ -52,6 +55,7 @@ Verdict test(const View& view) {
   auto v = std::move(w).verdict(
       because, {"evaluation events with times or steps", "step phases with evaluation"});
   if (v.outcome == Outcome::supported && cost > 0) v.effect = Effect{cost, {kNaN, cost}};
+  v.throughout = run.per_step_s > 0 && throughout(run);
   return v;
 }
 

@@ -36,7 +36,7 @@ Verdict test(const View& view) {
                   fact("garbage collection", "ledger.gc", "", run.per_step_s, "s/step", false));
     return std::move(w).verdict("", {});
   }
-  if (run.share_before == run.share_before &&
+  if (!throughout(run) && run.share_before == run.share_before &&
       run.share_now < run.share_before + kRelevantShare.value) {
     w.contradicts(kStrong,
                   fmt::format("{} did not grow: {} → {} of the time", phase_words(Phase::gc),
@@ -45,7 +45,7 @@ Verdict test(const View& view) {
                        run.share_before));
     return std::move(w).verdict("", {});
   }
-  w.supports(kStrong + 0.5,
+  w.supports(throughout(run) ? kPositive : kStrong + 0.5,
              fact("garbage collection", "ledger.gc", "", run.per_step_s, "s/step", true));
   w.link("The collector stops the training thread",
          run.when.empty() ? "" : fmt::format("in {} of {} steps", run.when.size(), run.steps),
@@ -55,6 +55,7 @@ Verdict test(const View& view) {
                   percent(run.share)),
       {});
   if (v.outcome == Outcome::supported) v.effect = Effect{run.per_step_s, {kNaN, run.per_step_s}};
+  v.throughout = throughout(run);
   return v;
 }
 

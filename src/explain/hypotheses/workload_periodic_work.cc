@@ -33,7 +33,7 @@ Verdict test(const View& view) {
   if (view.attribution.steps.size() == 0 && p.kind == PatternKind::none)
     return untested({"step times"});
   Weighing w;
-  if (p.kind != PatternKind::periodic || !p.period_steps) {
+  if (!p.period_steps) {
     w.contradicts(kStrong, fmt::format("no period in {} steps", view.attribution.steps.size()),
                   fact("period", "pattern", "", kNaN, "steps", false));
     return std::move(w).verdict("", {});
@@ -70,6 +70,7 @@ Verdict test(const View& view) {
                            {});
   if (v.outcome == Outcome::supported && p.cost_s_per_step > 0)
     v.effect = Effect{p.cost_s_per_step, {kNaN, p.cost_s_per_step}};
+  v.throughout = p.kind != PatternKind::periodic;
   return v;
 }
 
