@@ -15,3 +15,6 @@ if [ -d "$data" ]; then
   "$bin/trace_bench" "$data"/traces/loader_workers_*/*.gz "$data"/traces/hardware_diff/*.gz
   "$bin/whatif_bench" "$data"/whatif/*.parquet
 fi
+
+printf '\n== the agent beside node_exporter and netdata\n'
+bench/agent_overhead.py --agent "$bin/firstwait-agent"

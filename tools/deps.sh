@@ -6,9 +6,10 @@ cd "$(dirname "$0")/.."
 what=${1:-build}
 packages="g++ cmake ninja-build pkg-config libfmt-dev libsimdjson-dev libisal-dev libzstd-dev libcli11-dev
   libyaml-cpp-dev libpugixml-dev libpcre2-dev libboost-dev libeigen3-dev libcurl4-openssl-dev
-  libprotozero-dev libhwloc-dev npm ca-certificates"
+  libprotozero-dev npm ca-certificates"
 [ "$what" != build ] && packages="$packages libgtest-dev libgmock-dev libbenchmark-dev clang-16 libclang-rt-16-dev
   clang-tidy-16 clang-format-16 python3 ccache mold"
+[ "$what" = bench ] && packages="$packages libbenchmark-dev prometheus-node-exporter netdata"
 missing=""
 for p in $packages; do
   [ "$p" = npm ] && command -v npm >/dev/null 2>&1 && continue
@@ -23,7 +24,8 @@ if [ -n "$missing" ]; then
     exit 1
   fi
   $root apt-get update -qq
-  DEBIAN_FRONTEND=noninteractive $root apt-get install -y -qq --no-install-recommends $missing >/dev/null
+  # RUNLEVEL: what is installed to be measured is not started as a service.
+  $root env DEBIAN_FRONTEND=noninteractive RUNLEVEL=1 apt-get install -y -qq --no-install-recommends $missing >/dev/null
 fi
 library=.deps/duckdb/node_modules/@duckdb/node-bindings-linux-x64/libduckdb.so
 if [ ! -e "$library" ]; then

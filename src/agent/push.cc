@@ -1,10 +1,13 @@
 #include "agent/push.h"
 
+#define CURL_DISABLE_TYPECHECK  // its macros cannot take functions that were loaded
 #include <curl/curl.h>
+#include <dlfcn.h>
 
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
+#include <cstring>
 #include <random>
 
 #include "agent/otlp.h"
@@ -16,6 +19,43 @@ constexpr Ns kSecond = 1'000'000'000;
 
 size_t swallow(char*, size_t size, size_t n, void*) { return size * n; }
 
+// libcurl brings twenty libraries and 6 MB with it: it is loaded when something is pushed, and only
+// then.
+struct Curl {
+  decltype(&::curl_easy_init) init = nullptr;
+  decltype(&::curl_easy_cleanup) cleanup = nullptr;
+  decltype(&::curl_easy_setopt) set = nullptr;
+  decltype(&::curl_easy_perform) perform = nullptr;
+  decltype(&::curl_easy_getinfo) get = nullptr;
+  decltype(&::curl_slist_append) append = nullptr;
+  decltype(&::curl_slist_free_all) free_list = nullptr;
+};
+
+const Curl* curl_library() {
+  static const Curl* const loaded = []() -> const Curl* {
+    void* library = ::dlopen("libcurl.so.4", RTLD_NOW | RTLD_LOCAL);
+    if (library == nullptr) return nullptr;
+    static Curl curl;
+    bool all = true;
+    const auto find = [&](auto& function, const char* name) {
+      void* symbol = ::dlsym(library, name);
+      std::memcpy(&function, &symbol, sizeof symbol);
+      all = all && symbol != nullptr;
+    };
+    decltype(&::curl_global_init) start = nullptr;
+    find(start, "curl_global_init");
+    find(curl.init, "curl_easy_init");
+    find(curl.cleanup, "curl_easy_cleanup");
+    find(curl.set, "curl_easy_setopt");
+    find(curl.perform, "curl_easy_perform");
+    find(curl.get, "curl_easy_getinfo");
+    find(curl.append, "curl_slist_append");
+    find(curl.free_list, "curl_slist_free_all");
+    return all && start(CURL_GLOBAL_DEFAULT) == CURLE_OK ? &curl : nullptr;
+  }();
+  return loaded;
+}
+
 }  // namespace
 
 Ns retry_pause(unsigned failures, double random) {
@@ -24,37 +64,35 @@ Ns retry_pause(unsigned failures, double random) {
 }
 
 Transport http_transport(const PushConfig& config, const std::string& host) {
-  static const CURLcode ready = curl_global_init(CURL_GLOBAL_DEFAULT);
   return [config, host](const SpoolMessage& message) {
-    if (ready != CURLE_OK) return Delivery::retry;
-    const std::unique_ptr<CURL, decltype(&curl_easy_cleanup)> curl(curl_easy_init(),
-                                                                   curl_easy_cleanup);
+    const Curl* c = curl_library();
+    if (c == nullptr) return Delivery::retry;
+    const std::unique_ptr<CURL, decltype(c->cleanup)> curl(c->init(), c->cleanup);
     if (!curl) return Delivery::retry;
-    curl_slist* list = curl_slist_append(nullptr, "Content-Type: application/x-protobuf");
-    list = curl_slist_append(list, "Content-Encoding: gzip");
+    curl_slist* list = c->append(nullptr, "Content-Type: application/x-protobuf");
+    list = c->append(list, "Content-Encoding: gzip");
     const std::string id = "X-Firstwait-Message: " + host + "-" + std::to_string(message.sequence);
-    list = curl_slist_append(list, id.c_str());
+    list = c->append(list, id.c_str());
     for (const auto& [key, value] : config.headers)
-      list = curl_slist_append(list, (key + ": " + value).c_str());
-    const std::unique_ptr<curl_slist, decltype(&curl_slist_free_all)> headers(list,
-                                                                              curl_slist_free_all);
+      list = c->append(list, (key + ": " + value).c_str());
+    const std::unique_ptr<curl_slist, decltype(c->free_list)> headers(list, c->free_list);
     std::string url = config.url;
     while (url.ends_with("/")) url.pop_back();
     url += "/v1/" + message.kind;
-    curl_easy_setopt(curl.get(), CURLOPT_URL, url.c_str());
-    curl_easy_setopt(curl.get(), CURLOPT_PROTOCOLS_STR, "http,https");
-    curl_easy_setopt(curl.get(), CURLOPT_HTTPHEADER, headers.get());
-    curl_easy_setopt(curl.get(), CURLOPT_POSTFIELDS, message.body.data());
-    curl_easy_setopt(curl.get(), CURLOPT_POSTFIELDSIZE_LARGE,
-                     static_cast<curl_off_t>(message.body.size()));
-    curl_easy_setopt(curl.get(), CURLOPT_WRITEFUNCTION, swallow);
-    curl_easy_setopt(curl.get(), CURLOPT_NOSIGNAL, 1L);
-    curl_easy_setopt(curl.get(), CURLOPT_CONNECTTIMEOUT, 5L);
-    curl_easy_setopt(curl.get(), CURLOPT_TIMEOUT, 20L);
-    curl_easy_setopt(curl.get(), CURLOPT_USERAGENT, "firstwait-agent");
-    if (curl_easy_perform(curl.get()) != CURLE_OK) return Delivery::retry;
+    const auto set = [&](CURLoption option, auto value) { c->set(curl.get(), option, value); };
+    set(CURLOPT_URL, url.c_str());
+    set(CURLOPT_PROTOCOLS_STR, "http,https");
+    set(CURLOPT_HTTPHEADER, headers.get());
+    set(CURLOPT_POSTFIELDS, message.body.data());
+    set(CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(message.body.size()));
+    set(CURLOPT_WRITEFUNCTION, &swallow);
+    set(CURLOPT_NOSIGNAL, 1L);
+    set(CURLOPT_CONNECTTIMEOUT, 5L);
+    set(CURLOPT_TIMEOUT, 20L);
+    set(CURLOPT_USERAGENT, "firstwait-agent");
+    if (c->perform(curl.get()) != CURLE_OK) return Delivery::retry;
     long status = 0;
-    curl_easy_getinfo(curl.get(), CURLINFO_RESPONSE_CODE, &status);
+    c->get(curl.get(), CURLINFO_RESPONSE_CODE, &status);
     if (status >= 200 && status < 300) return Delivery::accepted;
     // As OTLP says: too many requests and trouble of the server pass, other answers do not. A wrong
     // address or a missing right may be mended, so the data waits for that too.

@@ -49,6 +49,20 @@ int export_trace(const ExportOptions& options);
 // collectors, importers, hypotheses, actions or metrics
 int list(const std::string& what, const std::string& format);
 
+struct DoctorOptions {
+  std::string format = "text";
+  std::string root;  // where another machine's tree lies; empty: this machine
+};
+// What this machine offers, what each missing source would add, and what to do about it.
+int doctor(const DoctorOptions& options);
+
+struct BundleOptions {
+  std::string out;      // *.fwb
+  bool redact = false;  // names of hosts, users and paths replaced
+  double seconds = 10;  // for how long this machine is sampled
+};
+int bundle(const BundleOptions& options);
+
 // Prints an error as "firstwait: what (where). remedy" and returns kUsage.
 int fail(const Error& error);
 // Writes to the file or to standard output.

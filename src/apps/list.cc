@@ -4,6 +4,7 @@
 #include <map>
 
 #include "apps/commands.h"
+#include "collect/collector.h"
 #include "explain/action_table.h"
 #include "explain/hypothesis.h"
 #include "import/importer.h"
@@ -39,6 +40,12 @@ std::vector<Row> rows_of(const std::string& what) {
     for (const auto& table : actions())
       for (const auto& row : table.module->rows)
         rows.push_back({std::string(row.id), std::string(row.text), std::string(row.caution)});
+  } else if (what == "collectors") {
+    for (const auto& e : collectors()) {
+      std::string more = fmt::format("reads {}", e.module->reads);
+      if (!e.module->needs.empty()) more += fmt::format("; needs {}", e.module->needs);
+      rows.push_back({std::string(e.module->name), std::string(e.module->what), std::move(more)});
+    }
   } else if (what == "metrics") {
     std::map<std::string, std::string> users;
     for (const auto& e : hypotheses())
@@ -91,10 +98,40 @@ std::string hypotheses_json() {
   return j.take() + "\n";
 }
 
+// All that a collector declares; the documentation's table is made from this.
+std::string collectors_json() {
+  JsonWriter j;
+  j.begin_array();
+  for (const auto& e : collectors()) {
+    const Collector& c = *e.module;
+    j.begin_object();
+    j.key("id").text(c.name);
+    j.key("what").text(c.what);
+    j.key("reads").text(c.reads);
+    j.key("needs").text_or_null(c.needs);
+    j.key("period_s").number(static_cast<double>(c.period) / 1e9);
+    j.key("metrics").begin_array();
+    for (const Metric& m : c.metrics) {
+      j.begin_object();
+      j.key("name").text(m.name);
+      j.key("kind").text(m.kind == MetricKind::counter ? "counter"
+                         : m.kind == MetricKind::gauge ? "gauge"
+                                                       : "untyped");
+      j.key("help").text(m.help);
+      j.end_object();
+    }
+    j.end_array();
+    j.end_object();
+  }
+  j.end_array();
+  return j.take() + "\n";
+}
+
 }  // namespace
 
 int list(const std::string& what, const std::string& format) {
   if (what == "hypotheses" && format == "json") return deliver(hypotheses_json(), {});
+  if (what == "collectors" && format == "json") return deliver(collectors_json(), {});
   const auto rows = rows_of(what);
   std::string text;
   if (format == "json") {

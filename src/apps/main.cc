@@ -121,6 +121,27 @@ int run(int argc, char** argv) {
     rc = export_trace(e);
   });
 
+  DoctorOptions doctor_options;
+  auto* doctor_command =
+      app.add_subcommand("doctor", "Show what this machine offers and what is missing");
+  doctor_command->add_option("--format", doctor_options.format, "Output format")
+      ->check(CLI::IsMember({"text", "json"}));
+  doctor_command->add_option("--root", doctor_options.root,
+                             "Where the host's / is mounted, in a container");
+  doctor_command->callback([&] { rc = doctor(doctor_options); });
+
+  BundleOptions bundle_options;
+  auto* bundle_command =
+      app.add_subcommand("bundle", "Sample this machine and write the evidence as one file");
+  bundle_command->add_option("-o,--out", bundle_options.out, "The file to write (*.fwb)")
+      ->required();
+  bundle_command->add_flag(
+      "--redact", bundle_options.redact,
+      "Replace names of hosts, users and paths, the same one by the same everywhere");
+  bundle_command->add_option("--seconds", bundle_options.seconds, "Sample for this long")
+      ->check(CLI::Range(0.0, 3600.0));
+  bundle_command->callback([&] { rc = bundle(bundle_options); });
+
   std::string what, list_format = "text";
   auto* list_command = app.add_subcommand("list", "Show what this build knows");
   list_command->add_option("WHAT", what, "collectors, importers, hypotheses, actions or metrics")

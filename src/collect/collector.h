@@ -20,12 +20,14 @@ namespace firstwait {
 // What a source gave this time.
 enum class Presence : uint8_t {
   present,
+  idle,    // there is nothing to read at the moment, such as no job: looked at again next time
   absent,  // this machine does not have it: no error
   denied,  // it is there and may not be read
   broken   // it is there and not what it should be
 };
 constexpr std::string_view name(Presence p) {
   return p == Presence::present  ? "present"
+         : p == Presence::idle   ? "idle"
          : p == Presence::absent ? "absent"
          : p == Presence::denied ? "denied"
                                  : "broken";

@@ -47,7 +47,7 @@ void append_own(std::string& out, const std::vector<CollectorState>& states, Sto
   family("firstwait_agent_collector_up", false, "1: the collector's source is there and was read.");
   for (const auto& s : states)
     out += fmt::format("firstwait_agent_collector_up{{collector=\"{}\"}} {}\n", s.collector->name,
-                       s.presence == Presence::present ? 1 : 0);
+                       s.presence == Presence::present || s.presence == Presence::idle ? 1 : 0);
   family("firstwait_agent_collector_busy_seconds_total", true,
          "Wall time that the collector took.");
   for (const auto& s : states) {

@@ -83,8 +83,8 @@ struct Sampler::Core {
   }
   // When it is due again. What was missed because the machine stood still is not made up for.
   void schedule(Unit& u) {
-    const Ns pause =
-        u.state.presence == Presence::present ? u.period : std::max(u.period, options.retry_absent);
+    const bool soon = u.state.presence == Presence::present || u.state.presence == Presence::idle;
+    const Ns pause = soon ? u.period : std::max(u.period, options.retry_absent);
     u.due += std::chrono::nanoseconds(pause);
     const auto now = Steady::now();
     if (u.due > now) return;

@@ -87,7 +87,7 @@ class Cgroup final : public Sampling {
     if (processes_->generation() != generation_) adopt(out);
     bool any = false;
     for (Group& g : groups_) any = read(g, out) || any;
-    return any ? Presence::present : Presence::absent;
+    return any ? Presence::present : Presence::idle;
   }
 
  private:

@@ -94,7 +94,7 @@ class Process final : public Sampling {
     for (Watched& w : watched_) read(w, group(w.process), slow, out);
     for (Group& g : groups_) write(g, out);
     for (const SeriesId id : infos_) out.put(id, 1);
-    return watched_.empty() ? Presence::absent : Presence::present;
+    return watched_.empty() ? Presence::idle : Presence::present;
   }
 
  private:

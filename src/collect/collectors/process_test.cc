@@ -157,11 +157,11 @@ TEST(Process, FiveThousandProcessesAreSearchedAndTheJobsAreWatchedWithinBounds) 
   EXPECT_EQ(got.at("firstwait_processes{rank=\"0\",role=\"loader\"}"), 1024);
 }
 
-TEST(Process, WithoutAJobItIsAbsent) {
+TEST(Process, WithoutAJobItIsIdle) {
   Fake f;
   Bench bench(collector_process, f.world());
   EXPECT_TRUE(bench.sample().empty());
-  EXPECT_EQ(bench.presence(), Presence::absent);
+  EXPECT_EQ(bench.presence(), Presence::idle);
 }
 
 TEST(ParseStat, OddNamesAndShortLines) {

@@ -68,7 +68,7 @@ class Tcp final : public Sampling {
   Presence sample(Out& out) override {
     if (!root_.live() || !processes_) return Presence::absent;
     if (sockets_due_.due(out.now()) || processes_->generation() != generation_) find_sockets();
-    if (sockets_.empty()) return Presence::absent;
+    if (sockets_.empty()) return Presence::idle;
     if (fd_ < 0) fd_ = ::socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
     if (fd_ < 0) return presence_of(errno);
     timeval patience{0, 500'000};

@@ -61,10 +61,10 @@ TEST(Tcp, ConnectionsOfTheJobByPeerAndNobodyElses) {
   for (const int fd : {client, server, listener}) ::close(fd);
 }
 
-TEST(Tcp, WithoutAJobItIsAbsent) {
+TEST(Tcp, WithoutAJobItIsIdle) {
   Bench bench(collector_tcp, World{Root{}, "node01", "", std::make_shared<Processes>()});
   EXPECT_TRUE(bench.sample().empty());
-  EXPECT_EQ(bench.presence(), Presence::absent);
+  EXPECT_EQ(bench.presence(), Presence::idle);
 }
 
 }  // namespace
