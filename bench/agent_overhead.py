@@ -114,13 +114,26 @@ def show(rows):
               f"{1e6 * r['cpu'] / samples:>11.2f}{r['peak'] / 1024:>10.1f}")
 
 
+def all_collectors():
+    """As the agent itself names them."""
+    port = free_port()
+    process = subprocess.Popen([ARGS.agent, "--listen", f"127.0.0.1:{port}"], stderr=subprocess.DEVNULL)
+    try:
+        for _ in range(100):
+            text = fetch(port)
+            if text:
+                break
+            time.sleep(0.1)
+    finally:
+        process.terminate()
+        process.wait(10)
+    return [line.split('"')[1] for line in text.splitlines() if line.startswith("firstwait_agent_collector_up{")]
+
+
 def agent_config(folder, collectors, listen):
-    names = subprocess.run([str(ARGS.agent.parent / "firstwait"), "list", "collectors", "--format", "json"], check=True,
-                           capture_output=True, text=True).stdout
-    import json
     lines = [f"listen: 127.0.0.1:{listen}", "collectors:"]
-    for c in json.loads(names):
-        lines.append(f"  {c['id']}: {'1s' if collectors is None or c['id'] in collectors else 'off'}")
+    for name in all_collectors():
+        lines.append(f"  {name}: {'1s' if name in collectors else 'off'}")
     path = pathlib.Path(folder) / f"agent-{listen}.yaml"
     path.write_text("\n".join(lines) + "\n")
     return path
@@ -153,8 +166,7 @@ def main():
                                 False, (), "/api/v1/allmetrics?format=prometheus"))
         # A job: its trainer and loader workers sleep, what is measured is the watching.
         environment = dict(os.environ, RANK="0", WORLD_SIZE="1", LOCAL_RANK="0")
-        idle = "import time; time.sleep(100000)"
-        job = [subprocess.Popen(["python3", "-c", idle], env=environment) for _ in range(ARGS.processes)]
+        job = [subprocess.Popen(["sleep", "100000"], env=environment) for _ in range(ARGS.processes)]
         try:
             time.sleep(2)
             port = free_port()
