@@ -1,8 +1,10 @@
 // The command line of `firstwait-agent`: reads the configuration, starts the service, waits for
 // signals.
 #include <signal.h>
+#include <sys/resource.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 
 #include "agent/agent.h"
@@ -28,6 +30,13 @@ int run(int argc, char** argv) {
   for (const int s : {SIGTERM, SIGINT, SIGHUP}) sigaddset(&signals, s);
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   ::signal(SIGPIPE, SIG_IGN);
+
+  // Three files stay open for each process that is watched.
+  rlimit files{};
+  if (::getrlimit(RLIMIT_NOFILE, &files) == 0) {
+    files.rlim_cur = std::min<rlim_t>(files.rlim_max, 16384);
+    ::setrlimit(RLIMIT_NOFILE, &files);
+  }
 
   const auto load = [&]() -> Result<AgentConfig> {
     auto config = file.empty() ? default_config() : read_config(file);

@@ -215,7 +215,9 @@ void Processes::tell(int32_t pid, int32_t rank, ProcessRole role) {
 
 void Processes::set_gpus(std::map<int32_t, std::string> by_pid) {
   const std::lock_guard lock(mutex_);
+  if (by_pid == gpus_) return;
   gpus_ = std::move(by_pid);
+  ++generation_;  // which GPU a rank uses is part of what is known of it
 }
 
 std::string Processes::gpu_of(const JobProcess& p) const {

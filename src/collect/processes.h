@@ -45,7 +45,7 @@ class Processes {
   // Looks again; what is known to be of no interest is not read again for a while.
   void search(const Root& root);
   std::vector<JobProcess> list() const;  // by pid
-  uint64_t generation() const;           // changes when list() does
+  uint64_t generation() const;           // changes when list() or gpu_of() does
 
   // What instrumented processes say of themselves wins over what was guessed.
   void tell(int32_t pid, int32_t rank, ProcessRole role);
