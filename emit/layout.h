@@ -51,6 +51,7 @@ constexpr uint64_t check_of(const uint64_t* words) {
       0x243f6a8885a308d3, 0x13198a2e03707345, 0xa4093822299f31d1, 0x082efa98ec4e6c89,
       0x452821e638d01377, 0xbe5466cf34e90c6d, 0xc0ac29b7c97c50dd};
   uint64_t sum = 0x3f84d5b5b5470917;
+#pragma GCC unroll 8
   for (size_t i = 0; i + 1 < kWords; ++i) sum += (words[i] ^ (words[i] >> 32)) * kFactors[i];
   return sum;
 }

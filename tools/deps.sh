@@ -8,7 +8,7 @@ packages="g++ cmake ninja-build pkg-config libfmt-dev libsimdjson-dev libisal-de
   libyaml-cpp-dev libpugixml-dev libpcre2-dev libboost-dev libeigen3-dev libcurl4-openssl-dev
   libprotozero-dev npm ca-certificates"
 [ "$what" != build ] && packages="$packages libgtest-dev libgmock-dev libbenchmark-dev clang-16 libclang-rt-16-dev
-  clang-tidy-16 clang-format-16 python3 ccache mold"
+  clang-tidy-16 clang-format-16 python3 ccache mold python3-torch libopenblas0-pthread"
 [ "$what" = bench ] && packages="$packages libbenchmark-dev prometheus-node-exporter netdata"
 missing=""
 for p in $packages; do

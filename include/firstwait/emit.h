@@ -73,6 +73,15 @@ FIRSTWAIT_API void firstwait_span_full(firstwait_op op, int64_t start, int64_t e
  * this tells of it. Returns the start. */
 FIRSTWAIT_API int64_t firstwait_begin(firstwait_op op);
 
+/* The work of a loader on one batch, on this thread. What the kernel counts as time on a processor,
+ * or waiting for one, becomes `transform`, of it what lay in a FIRSTWAIT_DECODE part `decode`; the
+ * rest of the time is `fetch`, waiting for reads. A FIRSTWAIT_COLLATE part is a span of its own.
+ * Two system calls at either end. Parts outside of a batch are ignored. */
+FIRSTWAIT_API void firstwait_batch_begin(void);
+FIRSTWAIT_API void firstwait_batch_part(int phase);
+FIRSTWAIT_API void firstwait_batch_part_end(int phase);
+FIRSTWAIT_API void firstwait_batch_end(void);
+
 FIRSTWAIT_API void firstwait_counter(firstwait_op op, double value);
 
 /* A step of the training ends now; it began where the one before ended. `step` counts from 0;

@@ -19,25 +19,6 @@
 namespace firstwait {
 namespace {
 
-// Colour on a terminal only, NO_COLOR respected; UTF-8 unless the locale says otherwise.
-TextOptions text_options(const OutputOptions& output, std::string command, std::string input) {
-  TextOptions t;
-  const char* no_colour = std::getenv("NO_COLOR");
-  const char* term = std::getenv("TERM");
-  t.colour = output.out.empty() && ::isatty(STDOUT_FILENO) != 0 &&
-             (no_colour == nullptr || *no_colour == 0) &&
-             (term == nullptr || std::strcmp(term, "dumb") != 0);
-  for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
-    const char* value = std::getenv(name);
-    if (value == nullptr || *value == 0) continue;
-    t.utf8 = contains_ignoring_case(value, "utf-8") || contains_ignoring_case(value, "utf8");
-    break;
-  }
-  t.command = std::move(command);
-  t.input = std::move(input);
-  return t;
-}
-
 std::string joined(const std::vector<std::string>& parts) {
   std::string out;
   for (const auto& p : parts) out += (out.empty() ? "" : " ") + p;
@@ -58,7 +39,33 @@ Result<Assumptions> key_values(const std::vector<std::string>& pairs) {
   return out;
 }
 
+bool goes_to_terminal(const OutputOptions& output) {
+  return output.out.empty() && ::isatty(STDOUT_FILENO) != 0;
+}
+
 }  // namespace
+
+TextOptions text_options(bool to_terminal, std::string command, std::string input) {
+  TextOptions t;
+  const char* no_colour = std::getenv("NO_COLOR");
+  const char* term = std::getenv("TERM");
+  t.colour = to_terminal && (no_colour == nullptr || *no_colour == 0) &&
+             (term == nullptr || std::strcmp(term, "dumb") != 0);
+  for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
+    const char* value = std::getenv(name);
+    if (value == nullptr || *value == 0) continue;
+    t.utf8 = contains_ignoring_case(value, "utf-8") || contains_ignoring_case(value, "utf8");
+    break;
+  }
+  t.command = std::move(command);
+  t.input = std::move(input);
+  return t;
+}
+
+std::string formatted(const Report& report, const std::string& format, const TextOptions& text) {
+  if (format == "json") return json_report(report);
+  return format == "html" ? html_report(report) : text_report(report, text);
+}
 
 int fail(const Error& error) {
   std::string line = "firstwait: " + error.what;
@@ -88,17 +95,11 @@ int diagnose(const DiagnoseOptions& options) {
   auto analysis = analyse(options.inputs, options.analyse);
   if (!analysis) return fail(analysis.error());
   const Report& report = analysis->report;
-  std::string text;
-  if (options.output.format == "json") {
-    text = json_report(report);
-  } else if (options.output.format == "html") {
-    text = html_report(report);
-  } else {
-    const std::string inputs = joined(options.inputs);
-    text =
-        text_report(report, text_options(options.output, "firstwait diagnose " + inputs, inputs));
-  }
-  const int rc = deliver(text, options.output);
+  const std::string inputs = joined(options.inputs);
+  const int rc = deliver(formatted(report, options.output.format,
+                                   text_options(goes_to_terminal(options.output),
+                                                "firstwait diagnose " + inputs, inputs)),
+                         options.output);
   if (rc != kAnalysed) return rc;
   for (const auto& f : report.findings)
     if (f.cause != "healthy.compute_bound" && f.confidence >= options.fail_on)
@@ -116,7 +117,7 @@ int compare_runs(const CompareOptions& options) {
   if (options.output.format == "json") return deliver(json_compare(c), options.output);
   if (options.output.format == "html") return deliver(html_compare(c), options.output);
   return deliver(
-      text_compare(c, text_options(options.output,
+      text_compare(c, text_options(goes_to_terminal(options.output),
                                    "firstwait compare " + options.before + " " + options.after,
                                    options.before + " " + options.after)),
       options.output);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "apps/analyse.h"
+#include "present/present.h"
 
 namespace firstwait {
 
@@ -62,6 +63,11 @@ struct BundleOptions {
   double seconds = 10;  // for how long this machine is sampled
 };
 int bundle(const BundleOptions& options);
+
+// Colour on a terminal only, NO_COLOR respected; UTF-8 unless the locale says otherwise.
+TextOptions text_options(bool to_terminal, std::string command, std::string input);
+// Text, JSON or HTML, as asked.
+std::string formatted(const Report& report, const std::string& format, const TextOptions& text);
 
 // Prints an error as "firstwait: what (where). remedy" and returns kUsage.
 int fail(const Error& error);

@@ -2,7 +2,9 @@
 // exit code.
 #include <CLI/CLI.hpp>
 
+#include "apps/attach.h"
 #include "apps/commands.h"
+#include "apps/run.h"
 #include "base/text.h"
 
 namespace firstwait {
@@ -141,6 +143,39 @@ int run(int argc, char** argv) {
   bundle_command->add_option("--seconds", bundle_options.seconds, "Sample for this long")
       ->check(CLI::Range(0.0, 3600.0));
   bundle_command->callback([&] { rc = bundle(bundle_options); });
+
+  RunOptions r;
+  auto* run_subcommand =
+      app.add_subcommand("run", "Run a program, collect its evidence and explain it when it ends");
+  run_subcommand->add_option("--name", r.name, "The job's name; default: the script's")
+      ->envname("FIRSTWAIT_NAME");
+  run_subcommand->add_option("--out", r.out, "Folder of the evidence bundle");
+  run_subcommand->add_flag("--live", r.live,
+                           "Show the ledger and the present suspicion every few seconds");
+  run_subcommand->add_option("--format", r.format, "Format of the report")
+      ->check(CLI::IsMember({"text", "json", "html"}));
+  run_subcommand->add_option("--report", r.report,
+                             "Write the report to this file instead of standard error");
+  run_subcommand->add_option("CMD", r.command, "The program and its arguments, after --")
+      ->required();
+  run_subcommand->positionals_at_end();
+  run_subcommand->callback([&] { rc = run_command(r); });
+
+  AttachOptions a;
+  auto* attach_subcommand =
+      app.add_subcommand("attach", "Watch a running process from outside and explain what is seen");
+  attach_subcommand->add_option("--pid", a.pid, "The process, with all that descend from it")
+      ->required()
+      ->check(CLI::PositiveNumber);
+  attach_subcommand->add_option("--for", a.seconds, "Seconds; default: until it ends, or Ctrl-C")
+      ->check(CLI::NonNegativeNumber);
+  attach_subcommand->add_option("--name", a.name, "The job's name; default: the script's");
+  attach_subcommand->add_option("--out", a.out, "Folder of the evidence bundle");
+  attach_subcommand->add_option("--format", a.format, "Format of the report")
+      ->check(CLI::IsMember({"text", "json", "html"}));
+  attach_subcommand->add_option("--report", a.report,
+                                "Write the report to this file instead of standard error");
+  attach_subcommand->callback([&] { rc = attach_command(a); });
 
   std::string what, list_format = "text";
   auto* list_command = app.add_subcommand("list", "Show what this build knows");

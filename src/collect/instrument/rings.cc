@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <utility>
 
@@ -47,7 +48,7 @@ bool plausible(const ring::Header& h, uint64_t file_bytes) {
 
 }  // namespace
 
-Result<RingReader> RingReader::open(const std::string& path) {
+Result<RingReader> RingReader::open(const std::string& path, std::optional<Ns> to_epoch) {
   RingReader reader;
   reader.file_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
   if (reader.file_ < 0) return Error{std::strerror(errno), path, ""};
@@ -62,9 +63,15 @@ Result<RingReader> RingReader::open(const std::string& path) {
   reader.strings_offset_ = header.strings_offset;
   reader.strings_bytes_ = header.strings_bytes;
   reader.to_epoch_ = sat_sub(header.anchor_realtime, header.anchor_monotonic);
+  constexpr Ns kMinute = Ns{60} * 1'000'000'000;
+  if (to_epoch && std::abs(sat_sub(*to_epoch, reader.to_epoch_) / 2) < kMinute / 2)
+    reader.to_epoch_ = *to_epoch;
   reader.identity_.pid = header.pid;
   reader.identity_.parent = header.parent;
   reader.identity_.host.assign(header.host, ::strnlen(header.host, sizeof header.host));
+  // As instances are named: up to the first dot.
+  reader.identity_.host.resize(
+      std::min(reader.identity_.host.find('.'), reader.identity_.host.size()));
   reader.read_identity();
   return reader;
 }
@@ -126,6 +133,8 @@ void RingReader::read_strings(std::vector<RingSetting>& settings) {
   }
   strings_read_ = used;
 }
+
+Ns RingReader::at(Ns monotonic) const { return sat_add(monotonic, to_epoch_); }
 
 std::string_view RingReader::name(uint32_t id) const {
   const auto found = names_.find(id);

@@ -3,6 +3,7 @@
 // user id could have written.
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -43,7 +44,10 @@ struct RingSetting {
 class RingReader {
  public:
   // An error when the file is no ring, or one that contradicts itself.
-  static Result<RingReader> open(const std::string& path);
+  // `to_epoch`: what this machine's clocks say is between the monotonic clock and the epoch. It is
+  // used for all rings alike, so that their times compare, unless the writer's own differs by more
+  // than a minute (a container with its own clock).
+  static Result<RingReader> open(const std::string& path, std::optional<Ns> to_epoch = {});
   RingReader(RingReader&& other) noexcept;
   RingReader& operator=(RingReader&&) = delete;
   ~RingReader();
@@ -58,6 +62,7 @@ class RingReader {
   // The name of a record or of its group; empty when the ring does not hold it. Valid until the
   // next poll.
   std::string_view name(uint32_t id) const;
+  Ns at(Ns monotonic) const;
   uint64_t lost() const { return lost_; }  // overwritten before they were read
   uint64_t torn() const { return torn_; }  // begun and never finished
 
