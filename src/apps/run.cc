@@ -174,6 +174,8 @@ class Run {
     std::error_code ignored;
     fs::create_directories(folder, ignored);
     complain(sampler_.write_bundle(folder, from));
+    for (const char* name : {"/events.jsonl", "/settings.jsonl"})  // nothing to tell: no file
+      if (fs::file_size(folder + name, ignored) == 0) fs::remove(folder + name, ignored);
   }
 
   void complain(const Status& written) {

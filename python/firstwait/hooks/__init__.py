@@ -51,10 +51,16 @@ class _Finder:
         return spec
 
 
+_on = []
+
+
 def apply(module, patches):
     from firstwait import emit
     if emit.open_ring(0) != 0:  # only now: a Python that never trains gets no ring
         return
+    if _on:
+        emit.setting("firstwait.hooks", ",".join(_on))
+        _on.clear()
     for patch in patches:
         try:
             patch(module)
@@ -73,6 +79,7 @@ def install():
             continue
         try:
             hook = importlib.import_module(f"firstwait.hooks.{name}")
+            _on.append(name)
             for target, patch in hook.TARGETS.items():
                 patches.setdefault(target, []).append(patch)
         except Exception:

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 
 #include "base/saturate.h"
@@ -36,6 +37,24 @@ Ns clock_now(clockid_t id) {
   return static_cast<Ns>(t.tv_sec) * 1'000'000'000 + t.tv_nsec;
 }
 
+// The phases that each hook of python/firstwait sees.
+struct Watches {
+  std::string_view hook;
+  Phase phase;
+};
+constexpr Watches kWatches[] = {{"loader", Phase::input_wait},      {"copies", Phase::h2d},
+                                {"model", Phase::forward},          {"model", Phase::evaluation},
+                                {"backward", Phase::backward},      {"optimizer", Phase::optimizer},
+                                {"distributed", Phase::collective}, {"distributed", Phase::p2p},
+                                {"checkpoint", Phase::checkpoint},  {"collector", Phase::gc},
+                                {"logs", Phase::logging},           {"compiler", Phase::compile}};
+
+void watch_phases(std::string_view hooks, std::array<bool, kPhases>& watched) {
+  for (const auto hook : split(hooks, ','))
+    for (const auto& w : kWatches)
+      if (w.hook == hook) watched[index(w.phase)] = true;
+}
+
 bool is_gone(int32_t pid) { return pid <= 0 || (::kill(pid, 0) != 0 && errno == ESRCH); }
 
 }  // namespace
@@ -48,7 +67,10 @@ struct Recorder::Process {
   std::map<std::pair<uint32_t, Ns>, InstrumentSpan> open;  // begun; by thread and start
   std::deque<InstrumentSpan> waiting;                      // until the rank is known
   std::vector<RingSetting> settings;
-  Ns stepped = kNoTime;  // the end of the last step
+  // The last steps: their ends and numbers, in order.
+  std::deque<std::pair<Ns, int64_t>> stepped;
+  std::array<bool, kPhases>
+      watched{};  // phases that a hook looks at: without a record they took no time
   int64_t workers = -1;
   int32_t rank = -1;
   bool gone = false, trains = false, counted_lost = false;
@@ -156,23 +178,28 @@ void Recorder::drain(Process& p, Ns now, bool last) {
   if (p.ring.torn() > torn) health_.add(source, kTorn, p.ring.torn() - torn);
   for (const auto& r : records) take_record(p, r);
   for (auto& s : settings) {
+    if (s.key == "firstwait.hooks") watch_phases(s.value, p.watched);
     if (s.key == "loader.num_workers") p.workers = parse_int(s.value).value_or(-1);
     p.settings.push_back(std::move(s));
   }
 }
 
 void Recorder::take_steps(Process& p, Ns until) {
-  const auto steps = p.assembler.take(until);
+  auto steps = p.assembler.take(until);
   if (!p.trains && !p.gone) return;
   if (p.trains && p.rank < 0 && !steps.empty()) {
     rank_of(p);
     ++trainers_;
   }
-  for (const auto& step : steps) {
+  for (auto& step : steps) {
+    for (size_t i = 0; i < kPhases; ++i)
+      if (p.watched[i] && step.phases[i] == kNoDuration) step.phases[i] = 0;
     constexpr size_t kMostRecent = 4000;
     if (recent_.size() >= kMostRecent) recent_.pop_front();
     recent_.push_back(writer_.step(p.rank, p.ring.identity().host, step, p.workers));
-    p.stepped = step.start + step.duration;
+    constexpr size_t kMostSteps = 4096;
+    if (p.stepped.size() >= kMostSteps) p.stepped.pop_front();
+    p.stepped.emplace_back(sat_add(step.start, step.duration), step.step);
     ++steps_;
   }
 }
@@ -200,16 +227,18 @@ void Recorder::write_spans(Process& p) {
   }
   std::deque<InstrumentSpan> later;
   for (auto& span : p.waiting) {
+    const bool own = !loader && span.lane == FIRSTWAIT_THREAD;
+    const auto step = std::lower_bound(p.stepped.begin(), p.stepped.end(), span.end,
+                                       [](const auto& s, Ns end) { return s.first < end; });
+    const bool told = step != p.stepped.end();
+    if (own && !told && !p.gone) {
+      later.push_back(std::move(span));  // its step has not ended
+      continue;
+    }
     if (span.phase == FIRSTWAIT_CHECKPOINT && !span.open) writer_.checkpoint(span, rank);
     // The step tells of its collectives itself: a span beside it would be a second one.
-    const bool in_step = span.phase == FIRSTWAIT_COLLECTIVE && span.lane == FIRSTWAIT_THREAD &&
-                         !span.group.empty() && !loader;
-    if (in_step && span.end <= p.stepped) continue;
-    if (in_step && !p.gone) {
-      later.push_back(std::move(span));
-    } else {
-      writer_.span(rank, -1, span);
-    }
+    if (own && told && span.phase == FIRSTWAIT_COLLECTIVE && !span.group.empty()) continue;
+    writer_.span(rank, own && told ? step->second : -1, span);
   }
   p.waiting = std::move(later);
   for (const auto& s : p.settings) writer_.setting("rank/" + std::to_string(rank), s);

@@ -162,12 +162,56 @@ TEST_F(RecorderTest, ACollectiveIsToldOnceByItsStep) {
   EXPECT_FALSE(fs::exists(bundle() + "/spans.jsonl"));
 }
 
+TEST_F(RecorderTest, WhatAHookWatchesTookNoTimeUnlessItSaysSo) {
+  run([] {
+    firstwait_setting("firstwait.hooks", "copies,model");
+    one_step(0);
+  });
+  Recorder recorder(rings(), writer());
+  ASSERT_TRUE(recorder.poll(true).ok());
+  const std::string step = lines("steps.jsonl").at(0);
+  EXPECT_THAT(step, HasSubstr(R"("h2d":0.000000000)"));
+  EXPECT_THAT(step, HasSubstr(R"("evaluation":0.000000000)"));
+  EXPECT_THAT(step, Not(HasSubstr("optimizer")));
+}
+
+TEST_F(RecorderTest, ACheckpointIsOneEventHoweverOftenTheRingIsRead) {
+  int ready[2];
+  ASSERT_EQ(::pipe(ready), 0);
+  const pid_t pid = start([&] {
+    one_step(0);
+    firstwait_span_full(firstwait_name("torch.save", FIRSTWAIT_CHECKPOINT), firstwait_now(), 0, 0,
+                        0, 77, 0);
+    (void)!::write(ready[1], "x", 1);
+    ::pause();
+  });
+  char byte = 0;
+  ASSERT_EQ(::read(ready[0], &byte, 1), 1);
+  Recorder recorder(rings(), writer());
+  for (int i = 0; i < 5; ++i) ASSERT_TRUE(recorder.poll().ok());
+  ::kill(pid, SIGKILL);
+  ::waitpid(pid, nullptr, 0);
+  ASSERT_TRUE(recorder.poll().ok());
+  EXPECT_THAT(lines("events.jsonl"), ElementsAre(HasSubstr(R"("bytes":77)")));
+}
+
+TEST_F(RecorderTest, SpansSayTheirStep) {
+  run([] {
+    for (int i = 0; i < 3; ++i) one_step(10 + i);
+  });
+  Recorder recorder(rings(), writer());
+  ASSERT_TRUE(recorder.poll(true).ok());
+  EXPECT_THAT(lines("spans.jsonl"),
+              ElementsAre(HasSubstr(R"("step":10,)"), HasSubstr(R"("step":11,)"),
+                          HasSubstr(R"("step":12,)")));
+}
+
 TEST_F(RecorderTest, OldSpansMakeRoom) {
   run([] {
     firstwait_open(1 << 14);
     const auto op = firstwait_name("work", FIRSTWAIT_HOST);
-    firstwait_step(0, -1);
     for (int i = 0; i < 2000; ++i) firstwait_span_full(op, firstwait_now(), 0, 0, i, -1, 0);
+    firstwait_step(0, -1);
   });
   Recorder recorder(rings(), writer({.span_bytes = 100'000}));
   ASSERT_TRUE(recorder.poll(true).ok());

@@ -48,6 +48,13 @@ Verdict test(const View& view) {
         all_seen = true;
       }
     if (!known_now(foreign) || !(whole > 0)) continue;
+    // Nobody waits for a disk while it has no request.
+    if (!u.shared && known_now(u.busy) && u.busy.now < kRelevantShare.value) {
+      w.contradicts(
+          kStrong, fmt::format("{} is busy {} of the time", u.name, percent(u.busy.now)),
+          row("disk busy", "node_disk_io_time_seconds_total", u.entity, u.busy, "ratio", false));
+      break;
+    }
     auto e = row("bytes of other workloads", "read_bytes", u.entity, foreign, "bytes/s", true);
     const double share = foreign.now / whole;
     if (share < kForeign.value) {

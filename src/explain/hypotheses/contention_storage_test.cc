@@ -42,6 +42,20 @@ TEST(ContentionStorage, AClientDoesNotSeeTheServersOtherClients) {
   EXPECT_GE(v.llr, 2);
 }
 
+TEST(ContentionStorage, ADiskThatIsHardlyBusyIsNobodys) {
+  const std::string use =
+      "phase input_wait 0.40\n"
+      "phase backward 0.10\n"
+      "counter node_disk_read_bytes_total{device=vda} host/a 200e3\n"
+      "counter node_disk_reads_completed_total{device=vda} host/a 20\n"
+      "counter node_disk_read_time_seconds_total{device=vda} host/a 0.004\n"
+      "counter firstwait_process_read_bytes_total{rank=0} host/a 0\n";
+  const auto idle = test(use + "counter node_disk_io_time_seconds_total{device=vda} host/a 0.01\n");
+  EXPECT_EQ(idle.outcome, Outcome::refuted) << idle.reason;
+  const auto busy = test(use + "counter node_disk_io_time_seconds_total{device=vda} host/a 0.99\n");
+  EXPECT_NE(busy.outcome, Outcome::refuted) << busy.reason;
+}
+
 TEST(ContentionStorage, OthersReadLittle) {
   const auto v = test(
       "phase input_wait 0.02 -> 0.40\n"

@@ -85,6 +85,13 @@ Verdict test(const View& view) {
   std::string because;
   for (const auto& u : uses) {
     if (!known_now(u.latency)) continue;
+    // Nobody waits for a disk while it has no request.
+    if (!u.shared && known_now(u.busy) && u.busy.now < kRelevantShare.value) {
+      w.contradicts(
+          kStrong, fmt::format("{} is busy {} of the time", u.name, percent(u.busy.now)),
+          row("disk busy", "node_disk_io_time_seconds_total", u.entity, u.busy, "ratio", false));
+      break;
+    }
     weigh(w, view, u, blocked, because);
     if (setting(view, "dataset.access").value_or("") == "mmap" && w.decided())
       w.hints(kWeak, fact("page faults become small reads", "dataset.access", u.entity,

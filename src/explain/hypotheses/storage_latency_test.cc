@@ -8,6 +8,17 @@ namespace {
 
 Verdict test(const std::string& text) { return test_case(hypothesis_storage_latency, text); }
 
+TEST(StorageLatency, ADiskThatIsHardlyBusyDelaysNobody) {
+  const auto v = test(
+      "phase input_wait 0.40\n"
+      "phase backward 0.10\n"
+      "counter node_disk_read_bytes_total{device=vda} host/a 200e3\n"
+      "counter node_disk_reads_completed_total{device=vda} host/a 20\n"
+      "counter node_disk_read_time_seconds_total{device=vda} host/a 1.2\n"
+      "counter node_disk_io_time_seconds_total{device=vda} host/a 0.01\n");
+  EXPECT_EQ(v.outcome, Outcome::refuted) << v.reason;
+}
+
 TEST(StorageLatency, ReadsTakeMuchLongerAtALowerRate) {
   const auto v = test(
       "phase input_wait 0.02 -> 0.40\n"
