@@ -7,9 +7,9 @@ what=${1:-build}
 packages="g++ cmake ninja-build pkg-config libfmt-dev libsimdjson-dev libisal-dev libzstd-dev libcli11-dev
   libyaml-cpp-dev libpugixml-dev libpcre2-dev libboost-dev libeigen3-dev libcurl4-openssl-dev
   libprotozero-dev npm ca-certificates"
-[ "$what" != build ] && packages="$packages libgtest-dev libgmock-dev libbenchmark-dev clang-16 libclang-rt-16-dev
+[ "$what" != build ] && packages="$packages libgtest-dev libgmock-dev clang-16 libclang-rt-16-dev
   clang-tidy-16 clang-format-16 python3 ccache mold python3-torch libopenblas0-pthread"
-[ "$what" = bench ] && packages="$packages libbenchmark-dev prometheus-node-exporter netdata"
+[ "$what" = bench ] && packages="$packages prometheus-node-exporter netdata"
 missing=""
 for p in $packages; do
   [ "$p" = npm ] && command -v npm >/dev/null 2>&1 && continue
