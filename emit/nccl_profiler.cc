@@ -200,7 +200,8 @@ Event* begin_child(Comm* comm, What what, Event* parent, firstwait_op op, int64_
   for (size_t tries = 0; tries < kChildren; ++tries) {
     Event& e = comm->children[comm->next_child++ % kChildren];
     if (e.what != What::free) continue;
-    e = Event{comm, what, false, 0, 0, parent, op, firstwait_now(), 0, 0, 0, seq, bytes};
+    e = Event{comm, what, false, 0,   parent->order, parent, op, firstwait_now(),
+              0,    0,    0,     seq, bytes};
     if (parent->what == What::operation) {
       if (!parent->ran) {
         parent->ran = true;
@@ -270,8 +271,10 @@ Result stop_event(void* event) {
   if (e == nullptr) return 0;
   const Lock lock(e->comm);
   e->stop = firstwait_now();
-  if (e->what == What::operation) return 0;
-  if (Event* parent = e->parent; parent->what == What::operation && parent->active > 0) {
+  // An operation may have been written while its thread had not come this far, and its place taken.
+  if (e->what == What::operation || e->what == What::free) return 0;
+  if (Event* parent = e->parent;
+      parent->what == What::operation && parent->order == e->order && parent->active > 0) {
     --parent->active;
     if (e->stop > parent->last) parent->last = e->stop;
     if (parent->active == 0) write_before(e->comm, e->comm->running);

@@ -55,10 +55,12 @@ bool load(const char* path, Api& a) {
   find(l, a.processes,
        {"nvmlDeviceGetComputeRunningProcesses_v3", "nvmlDeviceGetComputeRunningProcesses_v2"});
   find(l, a.event_set_create, {"nvmlEventSetCreate"});
+  find(l, a.event_set_free, {"nvmlEventSetFree"});
   find(l, a.event_register, {"nvmlDeviceRegisterEvents"});
   find(l, a.event_wait, {"nvmlEventSetWait_v2"});
   find(l, a.gpm_support, {"nvmlGpmQueryDeviceSupport"});
   find(l, a.gpm_alloc, {"nvmlGpmSampleAlloc"});
+  find(l, a.gpm_free, {"nvmlGpmSampleFree"});
   find(l, a.gpm_sample, {"nvmlGpmSampleGet"});
   find(l, a.gpm_metrics, {"nvmlGpmMetricsGet"});
   return a.init != nullptr && a.device_count != nullptr && a.handle != nullptr;

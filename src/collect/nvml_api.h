@@ -96,10 +96,12 @@ struct Api {
   Return (*violation)(Device, unsigned, ViolationTime*) = nullptr;
   Return (*processes)(Device, unsigned*, ProcessInfo*) = nullptr;
   Return (*event_set_create)(EventSet*) = nullptr;
+  Return (*event_set_free)(EventSet) = nullptr;
   Return (*event_register)(Device, unsigned long long, EventSet) = nullptr;
   Return (*event_wait)(EventSet, EventData*, unsigned) = nullptr;
   Return (*gpm_support)(Device, GpmSupport*) = nullptr;
   Return (*gpm_alloc)(GpmSample*) = nullptr;
+  Return (*gpm_free)(GpmSample) = nullptr;
   Return (*gpm_sample)(Device, GpmSample) = nullptr;
   Return (*gpm_metrics)(GpmMetrics*) = nullptr;
 };

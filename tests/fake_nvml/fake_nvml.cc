@@ -131,6 +131,7 @@ int nvmlEventSetCreate(void** set) {
   *set = reinterpret_cast<void*>(intptr_t{7});
   return 0;
 }
+int nvmlEventSetFree(void*) { return 0; }
 int nvmlDeviceRegisterEvents(void*, unsigned long long, void*) { return 0; }
 struct FakeEvent {
   void* device;
@@ -152,6 +153,10 @@ int nvmlGpmQueryDeviceSupport(void*, unsigned* two) {
 }
 int nvmlGpmSampleAlloc(void** sample) {
   *sample = new long long(0);
+  return 0;
+}
+int nvmlGpmSampleFree(void* sample) {
+  delete static_cast<long long*>(sample);
   return 0;
 }
 int nvmlGpmSampleGet(void* d, void* sample) {

@@ -143,6 +143,10 @@ class Nvml final : public Sampling {
         processes_(world.processes),
         possible_(world.root.live() || world.nvml.find('/') != std::string::npos) {}
 
+  ~Nvml() override { forget(); }
+  Nvml(const Nvml&) = delete;
+  Nvml& operator=(const Nvml&) = delete;
+
   Presence sample(Out& out) override {
     if (!possible_) return Presence::absent;
     if (!loaded_ && !nvml::load(library_.c_str(), api_)) return Presence::absent;
@@ -172,13 +176,20 @@ class Nvml final : public Sampling {
           out.series(kMetrics[what], {{"gpu", g.index}, {"UUID", g.uuid}, {"modelName", g.model}});
     out.put(g.ids[what], value);
   }
+  void forget() {
+    for (Gpu& g : gpus_)
+      for (const auto s : g.samples)
+        if (s != nullptr && api_.gpm_free != nullptr) api_.gpm_free(s);
+    gpus_.clear();
+    if (events_ != nullptr && api_.event_set_free != nullptr) api_.event_set_free(events_);
+    events_ = nullptr;
+  }
   std::string entity(const Gpu& g) const { return "gpu/" + host_ + ":" + g.index; }
 
   void search(Out& out) {
     unsigned count = 0;
     if (api_.device_count(&count) != nvml::kSuccess || count == gpus_.size()) return;
-    gpus_.clear();
-    events_ = nullptr;
+    forget();
     if (api_.event_set_create != nullptr && api_.event_set_create(&events_) != nvml::kSuccess)
       events_ = nullptr;
     char text[96] = {};

@@ -92,7 +92,7 @@ class Exclusive {
   void advance(Ns to) {
     if (!stack_.empty() && to > cursor_) {
       Ns& sum = sums_[index(stack_.back().phase)];
-      sum = std::max<Ns>(sum, 0) + (to - cursor_);
+      sum = sat_add(std::max<Ns>(sum, 0), sat_sub(to, cursor_));
     }
     cursor_ = std::max(cursor_, to);
   }
