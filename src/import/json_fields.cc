@@ -94,6 +94,11 @@ std::optional<std::string_view> json_string(JsonValue value) {
   return text;
 }
 
+bool json_null(JsonValue value) {
+  bool null = false;
+  return value.is_null().get(null) == simdjson::SUCCESS && null;
+}
+
 std::string json_text(JsonValue value) {
   if (const auto text = json_string(value)) return std::string(*text);
   std::string_view raw;

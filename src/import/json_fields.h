@@ -38,6 +38,8 @@ std::optional<int64_t> json_int(JsonValue value);    // also "12" and 12.0
 std::optional<int32_t> json_index(JsonValue value);  // 0 .. INT32_MAX
 double json_number(JsonValue value);                 // NaN when it is no finite number
 std::optional<std::string_view> json_string(JsonValue value);
+// Also false for a token that only begins like null: asking simdjson itself would throw.
+bool json_null(JsonValue value);
 // A string as it is, anything else as its JSON text.
 std::string json_text(JsonValue value);
 

@@ -30,7 +30,7 @@ class SettingsReader final : public JsonRows {
     if (key == "source") setting_.source = json_string(value).value_or("");
     if (key == "time") setting_.time = json_time(value);
     if (key == "value") {
-      has_value_ = !value.is_null();
+      has_value_ = !json_null(value);
       setting_.value = json_text(value);
     }
   }

@@ -30,5 +30,12 @@ TEST(Settings, IncompleteRowsAreCounted) {
   EXPECT_EQ(health_count(e, "bad_line"), 1U);
 }
 
+TEST(Settings, AWordThatOnlyBeginsLikeNullIsABrokenLine) {
+  const Evidence e =
+      import_text(importer_settings, "{\"entity\":\"host/a\",\"key\":\"x\",\"value\":na\"m\"i}\n");
+  EXPECT_TRUE(e.settings.empty());
+  EXPECT_EQ(health_count(e, "bad_line"), 1U);
+}
+
 }  // namespace
 }  // namespace firstwait

@@ -78,8 +78,8 @@ class SpansReader final : public JsonRows {
     if (key == "duration") row.duration = json_duration(value);
     if (key == "phase") row.phase = json_string(value).value_or("");
     if (key == "op") row.op = json_string(value).value_or("");
-    if (key == "group" && !value.is_null()) row.group = json_text(value);
-    if (key == "thread" && !value.is_null()) row.thread = json_text(value);
+    if (key == "group" && !json_null(value)) row.group = json_text(value);
+    if (key == "thread" && !json_null(value)) row.thread = json_text(value);
     if (key == "seq") row.seq = json_int(value).value_or(-1);
     if (key == "bytes") row.bytes = json_int(value).value_or(-1);
     if (key == "dp_rank") row.dp = json_index(value).value_or(-1);

@@ -60,5 +60,16 @@ TEST(Spans, BadRowsAreCountedAndUnknownPhasesKept) {
   EXPECT_EQ(health_count(e, "bad_line"), 1U);
 }
 
+TEST(Spans, AWordThatOnlyBeginsLikeNullIsABrokenLine) {
+  for (const char* key : {"thread", "group"}) {
+    const Evidence e =
+        import_text(importer_spans,
+                    std::string("{\"rank\":1,\"phase\":\"forward\",\"start\":1,\"duration\":1,\"") +
+                        key + "\":na\"m\"i}\n");
+    EXPECT_EQ(e.spans.size(), 0U);
+    EXPECT_EQ(health_count(e, "bad_line"), 1U);
+  }
+}
+
 }  // namespace
 }  // namespace firstwait
