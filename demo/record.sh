@@ -10,7 +10,7 @@ for package in python3-torch python3-pil libopenblas0-pthread; do
 done
 for workers in 0 2; do
   mkdir -p "$out/loader_workers_$workers"
-  /usr/bin/python3 train.py --workers $workers --trace "$out/loader_workers_$workers/rank0.pt.trace.json"
+  OMP_NUM_THREADS=1 /usr/bin/python3 train.py --workers $workers --trace "$out/loader_workers_$workers/rank0.pt.trace.json"
   gzip -9nf "$out/loader_workers_$workers/rank0.pt.trace.json"
 done
 ls -l "$out"/*/
