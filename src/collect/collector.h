@@ -196,4 +196,35 @@ class ByPosition {
   uint64_t round_ = 0;
 };
 
+// A row of N series for each key (a core, a device): made when the key appears, released when it is
+// gone.
+template <size_t N>
+class KeyedSeries {
+ public:
+  KeyedSeries(const Metric (&metrics)[N], std::string_view label)
+      : metrics_(metrics), label_(label) {}
+  void begin() { rows_.begin(); }
+  void put(Out& out, std::string_view key, const int64_t (&values)[N]) {
+    const Row* row = rows_.get(key, [&](std::string_view k) {
+      Row fresh{};
+      for (size_t i = 0; i < N; ++i) fresh.ids[i] = out.series(metrics_[i], {{label_, k}});
+      return fresh;
+    });
+    for (size_t i = 0; row != nullptr && i < N; ++i) out.put(row->ids[i], values[i]);
+  }
+  void end(Out& out) {
+    rows_.sweep([&](const Row& row) {
+      for (const SeriesId id : row.ids) out.release(id);
+    });
+  }
+
+ private:
+  struct Row {
+    SeriesId ids[N];
+  };
+  std::span<const Metric, N> metrics_;
+  std::string_view label_;
+  ByPosition<Row> rows_;
+};
+
 }  // namespace firstwait

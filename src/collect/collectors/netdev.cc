@@ -38,10 +38,6 @@ constexpr Metric kMetrics[] = {{"node_network_receive_bytes_total", MetricKind::
                                 "Network device statistic transmit_compressed."}};
 constexpr size_t kFields = std::size(kMetrics);
 
-struct Device {
-  SeriesId ids[kFields];
-};
-
 class Netdev final : public Sampling {
  public:
   explicit Netdev(const World& world) : file_(world.root.proc + "/net/dev") {}
@@ -66,23 +62,15 @@ class Netdev final : public Sampling {
         out.trouble("/proc/net/dev: " + std::string(name.substr(0, 40)));
         continue;
       }
-      Device* d = devices_.get(name, [&](std::string_view device) {
-        Device fresh;
-        for (size_t i = 0; i < kFields; ++i)
-          fresh.ids[i] = out.series(kMetrics[i], {{"device", device}});
-        return fresh;
-      });
-      for (size_t i = 0; d != nullptr && i < kFields; ++i) out.put(d->ids[i], values[i]);
+      devices_.put(out, name, values);
     }
-    devices_.sweep([&](const Device& d) {
-      for (const SeriesId id : d.ids) out.release(id);
-    });
+    devices_.end(out);
     return Presence::present;
   }
 
  private:
   File file_;
-  ByPosition<Device> devices_;
+  KeyedSeries<kFields> devices_{kMetrics, "device"};
 };
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "collect/collector.h"
+#include "collect/netlink.h"
 
 namespace firstwait {
 namespace {
@@ -64,21 +65,10 @@ class Qdisc final : public Sampling {
 
  private:
   bool receive(Out& out) {
-    alignas(nlmsghdr) char buffer[32 << 10];
-    for (;;) {
-      const ssize_t n = ::recv(fd_, buffer, sizeof buffer, 0);
-      if (n < 0 && errno == EINTR) continue;
-      if (n <= 0) return false;
-      auto left = static_cast<unsigned>(n);
-      for (auto* h = reinterpret_cast<nlmsghdr*>(buffer); NLMSG_OK(h, left);
-           h = NLMSG_NEXT(h, left)) {
-        if (h->nlmsg_seq != sequence_) continue;
-        if (h->nlmsg_type == NLMSG_DONE) return true;
-        if (h->nlmsg_type == NLMSG_ERROR) return false;
-        if (h->nlmsg_type == RTM_NEWQDISC && h->nlmsg_len >= NLMSG_LENGTH(sizeof(tcmsg)))
-          one(*h, out);
-      }
-    }
+    const DumpEnd end = read_dump(fd_, sequence_, [&](nlmsghdr& h) {
+      if (h.nlmsg_type == RTM_NEWQDISC && h.nlmsg_len >= NLMSG_LENGTH(sizeof(tcmsg))) one(h, out);
+    });
+    return end == DumpEnd::done;
   }
 
   void one(nlmsghdr& h, Out& out) {

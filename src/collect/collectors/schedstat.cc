@@ -13,10 +13,6 @@ constexpr Metric kMetrics[] = {
     {"node_schedstat_timeslices_total", MetricKind::counter,
      "Number of timeslices executed by CPU."}};
 
-struct Core {
-  SeriesId ids[3];
-};
-
 class Schedstat final : public Sampling {
  public:
   explicit Schedstat(const World& world) : file_(world.root.proc + "/schedstat") {}
@@ -38,22 +34,15 @@ class Schedstat final : public Sampling {
         out.trouble("/proc/schedstat: cpu" + std::string(cpu.substr(0, 20)));
         continue;
       }
-      Core* core = cores_.get(cpu, [&](std::string_view c) {
-        Core fresh{};
-        for (size_t i = 0; i < 3; ++i) fresh.ids[i] = out.series(kMetrics[i], {{"cpu", c}});
-        return fresh;
-      });
-      for (size_t i = 0; core != nullptr && i < 3; ++i) out.put(core->ids[i], values[i]);
+      cores_.put(out, cpu, values);
     }
-    cores_.sweep([&](const Core& c) {
-      for (const SeriesId id : c.ids) out.release(id);
-    });
+    cores_.end(out);
     return Presence::present;
   }
 
  private:
   File file_;
-  ByPosition<Core> cores_;
+  KeyedSeries<3> cores_{kMetrics, "cpu"};
 };
 
 }  // namespace

@@ -10,10 +10,6 @@ constexpr Metric kMetrics[] = {
     {"node_softnet_times_squeezed_total", MetricKind::counter,
      "Number of times processing packets ran out of quota"}};
 
-struct Core {
-  SeriesId ids[3];
-};
-
 class Softnet final : public Sampling {
  public:
   explicit Softnet(const World& world) : file_(world.root.proc + "/net/softnet_stat") {}
@@ -39,22 +35,15 @@ class Softnet final : public Sampling {
       char name[24];
       const size_t n = static_cast<size_t>(
           std::snprintf(name, sizeof name, "%lld", static_cast<long long>(cpu)));
-      Core* core = cores_.get({name, n}, [&](std::string_view c) {
-        Core fresh{};
-        for (size_t i = 0; i < 3; ++i) fresh.ids[i] = out.series(kMetrics[i], {{"cpu", c}});
-        return fresh;
-      });
-      for (size_t i = 0; core != nullptr && i < 3; ++i) out.put(core->ids[i], values[i]);
+      cores_.put(out, {name, n}, values);
     }
-    cores_.sweep([&](const Core& c) {
-      for (const SeriesId id : c.ids) out.release(id);
-    });
+    cores_.end(out);
     return Presence::present;
   }
 
  private:
   File file_;
-  ByPosition<Core> cores_;
+  KeyedSeries<3> cores_{kMetrics, "cpu"};
 };
 
 }  // namespace

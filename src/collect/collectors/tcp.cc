@@ -12,6 +12,7 @@
 #include <cstring>
 #include <set>
 
+#include "collect/netlink.h"
 #include "collect/processes.h"
 #include "collect/sys_values.h"
 
@@ -127,20 +128,11 @@ class Tcp final : public Sampling {
     ask.request.idiag_states = 1u << kEstablished;
     ask.request.idiag_ext = 1u << (INET_DIAG_INFO - 1);
     if (::send(fd_, &ask, sizeof ask, 0) != static_cast<ssize_t>(sizeof ask)) return false;
-    alignas(nlmsghdr) char buffer[32 << 10];
-    for (;;) {
-      const ssize_t n = ::recv(fd_, buffer, sizeof buffer, 0);
-      if (n < 0 && errno == EINTR) continue;
-      if (n <= 0) return false;
-      auto left = static_cast<unsigned>(n);
-      for (auto* h = reinterpret_cast<nlmsghdr*>(buffer); NLMSG_OK(h, left);
-           h = NLMSG_NEXT(h, left)) {
-        if (h->nlmsg_seq != sequence_) continue;
-        if (h->nlmsg_type == NLMSG_DONE) return true;
-        if (h->nlmsg_type == NLMSG_ERROR) return family == AF_INET6;  // a machine without IPv6
-        if (h->nlmsg_len >= NLMSG_LENGTH(sizeof(inet_diag_msg))) one(*h, out);
-      }
-    }
+    const DumpEnd end = read_dump(fd_, sequence_, [&](nlmsghdr& h) {
+      if (h.nlmsg_len >= NLMSG_LENGTH(sizeof(inet_diag_msg))) one(h, out);
+    });
+    // A machine without IPv6 refuses.
+    return end == DumpEnd::done || (end == DumpEnd::refused && family == AF_INET6);
   }
 
   void one(nlmsghdr& h, Out& out) {
