@@ -1,8 +1,10 @@
-# firstwait_stage(<name> [EXECUTABLE <program>] [MODULES folder/Type ...] DEPENDS ... [TEST_DEPENDS ...]): the sources of
-# src/<name> as one library, its *_test.cc as one test program, each test known to CTest by itself. What tests share lies
-# in src/<name>/testing, a library of its own that later stages' tests see too.
+# firstwait_stage(<name> [COLD] [EXECUTABLE <program>] [MODULES folder/Type ...] DEPENDS ... [TEST_DEPENDS ...]
+# [PRECOMPILE headers ...]): the sources of src/<name> as one library, its *_test.cc as one test program, each test known
+# to CTest by itself. COLD: it runs once a report over little data, so that quick compiling is worth more than quick code.
+# PRECOMPILE: headers that each file of the stage needs; without, model's. What tests share lies in src/<name>/testing, a
+# library of its own that later stages' tests see too.
 function(firstwait_stage name)
-  cmake_parse_arguments(ARG "" "EXECUTABLE" "MODULES;DEPENDS;TEST_DEPENDS" ${ARGN})
+  cmake_parse_arguments(ARG "COLD" "EXECUTABLE" "MODULES;DEPENDS;TEST_DEPENDS;PRECOMPILE" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${name}/*.cc)
   set(tests ${sources})
   list(FILTER tests INCLUDE REGEX "_test\\.cc$")
@@ -20,7 +22,15 @@ function(firstwait_stage name)
   add_library(firstwait_${name} STATIC ${sources})
   target_include_directories(firstwait_${name} PUBLIC ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/include)
   target_link_libraries(firstwait_${name} PUBLIC ${ARG_DEPENDS})
-  firstwait_precompile(firstwait_${name} firstwait_base)
+  if(ARG_COLD)
+    target_compile_options(firstwait_${name} PRIVATE $<$<CONFIG:Release>:-O1>)
+  endif()
+  list(TRANSFORM ARG_PRECOMPILE PREPEND ${CMAKE_SOURCE_DIR}/src/)
+  if(ARG_PRECOMPILE OR NOT TARGET firstwait_model)
+    firstwait_precompile(firstwait_${name} firstwait_${name} ${ARG_PRECOMPILE})
+  else()
+    firstwait_precompile(firstwait_${name} firstwait_model)
+  endif()
   if(ARG_EXECUTABLE)
     add_executable(${ARG_EXECUTABLE} ${CMAKE_SOURCE_DIR}/src/${name}/main.cc)
     target_link_libraries(${ARG_EXECUTABLE} PRIVATE firstwait_${name})
@@ -43,13 +53,14 @@ function(firstwait_stage name)
   endif()
 endfunction()
 
-# Parsing the standard library takes most of the time that a small file needs to compile: it is done once for all
-# libraries (in `owner`) and once for all tests. Files still include what they use.
+# Parsing headers takes most of the time that a small file needs to compile: the standard library's and those that each
+# file of a stage includes are parsed once, in `owner`, for all that reuse it. Files still include what they use.
 function(firstwait_precompile target owner)
   if(NOT target STREQUAL owner AND TARGET ${owner})
     target_precompile_headers(${target} REUSE_FROM ${owner})
     return()
   endif()
-  target_precompile_headers(${target} PRIVATE ${ARGN} <algorithm> <array> <cmath> <cstdint> <map> <memory> <optional>
-                            <set> <span> <string> <string_view> <utility> <vector> <fmt/format.h>)
+  target_precompile_headers(${target} PRIVATE ${ARGN} <algorithm> <array> <cmath> <cstdint> <deque> <functional> <map> <memory>
+                            <optional> <set> <span> <string> <string_view> <unordered_map> <utility> <vector>
+                            <fmt/format.h>)
 endfunction()

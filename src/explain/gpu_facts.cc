@@ -29,17 +29,65 @@ double leading_number(std::string_view text) {
   return parse_double(text.substr(0, end)).value_or(kNaN);
 }
 
+// Values of GPUs by model, and the median of a GPU's peers: those of its model without itself.
+class Peers {
+ public:
+  void add(const std::string& model, double value) {
+    if (value == value) by_model_[model].push_back(value);
+  }
+  void sort() {
+    for (auto& [model, values] : by_model_) std::sort(values.begin(), values.end());
+  }
+  // `own`: the GPU's own value, if it was added; else NaN.
+  double median_without(const std::string& model, double own) const {
+    const auto it = by_model_.find(model);
+    if (it == by_model_.end()) return kNaN;
+    const auto& v = it->second;
+    const size_t skip =
+        own == own ? static_cast<size_t>(std::lower_bound(v.begin(), v.end(), own) - v.begin())
+                   : v.size();
+    const size_t n = v.size() - (skip < v.size() ? 1 : 0);
+    if (n == 0) return kNaN;
+    const auto at = [&](size_t i) { return v[i < skip ? i : i + 1]; };
+    return n % 2 == 1 ? at(n / 2) : 0.5 * (at(n / 2 - 1) + at(n / 2));
+  }
+
+ private:
+  std::map<std::string, std::vector<double>> by_model_;
+};
+
+void compare_with_peers(std::vector<Gpu>& all, const GpuNumbers& default_limit) {
+  Peers clocks, limits;
+  for (const auto& g : all) {
+    if (g.under_load == true) clocks.add(g.model, g.clock_mhz.now);
+    limits.add(g.model, g.power_limit_w);
+  }
+  clocks.sort();
+  limits.sort();
+  for (auto& g : all) {
+    const double usual =
+        clocks.median_without(g.model, g.under_load == true ? g.clock_mhz.now : kNaN);
+    g.normal_clock_mhz = g.clock_mhz.has_before() ? g.clock_mhz.before
+                         : usual == usual         ? usual
+                                                  : g.clock_max_mhz;
+    const double board = default_limit.of(g.entity);
+    g.normal_limit_w = board > 0 ? board : limits.median_without(g.model, g.power_limit_w);
+  }
+}
+
 }  // namespace
 
-double gpu_number(const View& view, const std::string& gpu,
-                  std::initializer_list<std::string_view> names) {
+GpuNumbers::GpuNumbers(const View& view, std::initializer_list<std::string_view> names) {
   for (const auto name : names) {
-    const auto readings = mean_by_entity(gauge(view, name));
-    if (const auto* r = of_entity(readings, gpu)) return r->now;
+    for (const auto& r : mean_by_entity(gauge(view, name))) numbers_.try_emplace(r.entity, r.now);
     for (const auto* s : settings(view, name))
-      if (s->entity == gpu) return leading_number(s->value);
+      numbers_.try_emplace(s->entity, leading_number(s->value));
   }
-  return kNaN;
+}
+
+double GpuNumbers::of(const std::string& gpu) const {
+  const auto it = numbers_.find(gpu);
+  return it == numbers_.end() ? kNaN : it->second;
 }
 
 std::vector<Reading> throttled(const View& view, uint64_t reasons) {
@@ -107,22 +155,25 @@ std::vector<Gpu> gpus(const View& view) {
   for (const auto* s : settings_with_prefix(view, "gpu."))
     if (s->entity.starts_with("gpu/")) by_entity[s->entity];
 
+  const GpuNumbers clock_max(view,
+                             {"DCGM_FI_DEV_MAX_SM_CLOCK", "gpu.clocks_max", "gpu.max_sm_clock"});
+  const GpuNumbers power_limit(view, {"DCGM_FI_DEV_POWER_MGMT_LIMIT",
+                                      "DCGM_FI_DEV_ENFORCED_POWER_LIMIT", "gpu.power_limit"});
+  const GpuNumbers power_default(view,
+                                 {"DCGM_FI_DEV_POWER_MGMT_LIMIT_DEF", "gpu.power_limit_default"});
+  const GpuNumbers slowdown(
+      view, {"DCGM_FI_DEV_SLOWDOWN_TEMP", "gpu.slowdown_temperature", "gpu.temp_slowdown"});
+  for (const auto* s : settings(view, "gpu.model"))
+    if (const auto it = by_entity.find(s->entity); it != by_entity.end())
+      it->second.model = s->value;
+
   std::vector<Gpu> out;
   for (auto& [entity, g] : by_entity) {
     g.entity = entity;
     g.rank = rank_of_gpu(view, entity);
-    g.clock_max_mhz = gpu_number(
-        view, entity, {"DCGM_FI_DEV_MAX_SM_CLOCK", "gpu.clocks_max", "gpu.max_sm_clock"});
-    g.power_limit_w = gpu_number(
-        view, entity,
-        {"DCGM_FI_DEV_POWER_MGMT_LIMIT", "DCGM_FI_DEV_ENFORCED_POWER_LIMIT", "gpu.power_limit"});
-    g.power_default_w =
-        gpu_number(view, entity, {"DCGM_FI_DEV_POWER_MGMT_LIMIT_DEF", "gpu.power_limit_default"});
-    g.slowdown_c =
-        gpu_number(view, entity,
-                   {"DCGM_FI_DEV_SLOWDOWN_TEMP", "gpu.slowdown_temperature", "gpu.temp_slowdown"});
-    for (const auto* s : settings(view, "gpu.model"))
-      if (s->entity == entity) g.model = s->value;
+    g.clock_max_mhz = clock_max.of(entity);
+    g.power_limit_w = power_limit.of(entity);
+    g.slowdown_c = slowdown.of(entity);
     const auto* is_idle = of_entity(idle, entity);
     if (is_idle != nullptr && is_idle->now >= 0.5) {
       g.under_load = false;
@@ -137,17 +188,14 @@ std::vector<Gpu> gpus(const View& view) {
   for (const auto& g : out) known.push_back({g.entity, {}});
   known = of_job(view, std::move(known));
   std::erase_if(out, [&](const Gpu& g) { return of_entity(known, g.entity) == nullptr; });
+  compare_with_peers(out, power_default);
   return out;
 }
 
-double normal_clock(const Gpu& gpu, const std::vector<Gpu>& all) {
-  if (gpu.clock_mhz.has_before()) return gpu.clock_mhz.before;
-  std::vector<double> peers;
-  for (const auto& g : all)
-    if (g.entity != gpu.entity && g.under_load == true && g.model == gpu.model)
-      peers.push_back(g.clock_mhz.now);
-  const double m = median_of(peers);
-  return m == m ? m : gpu.clock_max_mhz;
+const Gpu* gpu_of(const std::vector<Gpu>& all, std::string_view entity) {
+  const auto it = std::lower_bound(all.begin(), all.end(), entity,
+                                   [](const Gpu& g, std::string_view e) { return g.entity < e; });
+  return it != all.end() && it->entity == entity ? &*it : nullptr;
 }
 
 double clock_cost(const View& view, double now_mhz, double normal_mhz) {
@@ -155,8 +203,8 @@ double clock_cost(const View& view, double now_mhz, double normal_mhz) {
   return stake(view, kComputePhases).now_s * (1 - now_mhz / normal_mhz);
 }
 
-void weigh_clock(Weighing& w, const Gpu& gpu, const std::vector<Gpu>& all) {
-  const double normal = normal_clock(gpu, all), now = gpu.clock_mhz.now;
+void weigh_clock(Weighing& w, const Gpu& gpu) {
+  const double normal = gpu.normal_clock_mhz, now = gpu.clock_mhz.now;
   if (!(now > 0) || !(normal > 0) || gpu.under_load != true) return;
   const double below = 1 - now / normal;
   if (below > kClockDrop.value) {

@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <initializer_list>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -38,28 +39,38 @@ struct Gpu {
   int32_t rank = -1;
   Reading clock_mhz, power_w, temperature_c,
       utilization;  // entity empty: not known; utilization 0..1
-  double clock_max_mhz = kNaN, power_limit_w = kNaN, power_default_w = kNaN, slowdown_c = kNaN;
+  double clock_max_mhz = kNaN, power_limit_w = kNaN, slowdown_c = kNaN;
+  // The clock it should run at: its own past, else the median of its peers of the same model under
+  // load, else its maximum.
+  double normal_clock_mhz = kNaN;
+  // What its limit should be: the board's default, else the median of its peers.
+  double normal_limit_w = kNaN;
   std::string model;
   std::optional<bool> under_load;  // nothing: not known
 };
 
 // All GPUs on which anything is known; those of the job only, when it is known which those are.
 std::vector<Gpu> gpus(const View& view);
+// The GPU with this name, or nothing; `all` as gpus() gives it.
+const Gpu* gpu_of(const std::vector<Gpu>& all, std::string_view entity);
 // Readings of GPUs that belong to the job (as for gpus).
 std::vector<Reading> of_job(const View& view, std::vector<Reading> readings);
 // Share of samples with any of these reasons, per GPU.
 std::vector<Reading> throttled(const View& view, uint64_t reasons);
-// The latest number among these metrics or settings of a GPU ("16x" and "700.00 W" count); NaN:
-// none.
-double gpu_number(const View& view, const std::string& gpu,
-                  std::initializer_list<std::string_view> names);
-// The clock this GPU should run at: its own past, else the median of its peers of the same model
-// under load.
-double normal_clock(const Gpu& gpu, const std::vector<Gpu>& all);
+// A number that metrics or settings tell of GPUs, the first name that knows a GPU first ("16x" and
+// "700.00 W" count).
+class GpuNumbers {
+ public:
+  GpuNumbers(const View& view, std::initializer_list<std::string_view> names);
+  double of(const std::string& gpu) const;  // NaN: none
+
+ private:
+  std::map<std::string, double> numbers_;
+};
 // Seconds per step that a clock of `now` instead of `normal` can cost at most; NaN when unknown.
 double clock_cost(const View& view, double now_mhz, double normal_mhz);
 // Hints for a clock below normal, contradicts for one that is not; nothing unless under load.
-void weigh_clock(Weighing& w, const Gpu& gpu, const std::vector<Gpu>& all);
+void weigh_clock(Weighing& w, const Gpu& gpu);
 // "GPU 2 of node07" for people.
 std::string gpu_label(std::string_view entity);
 // "GPU 2 of node07" or "8 GPUs of node07" or "12 GPUs on 2 hosts".

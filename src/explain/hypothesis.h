@@ -6,18 +6,12 @@
 #include <string_view>
 
 #include "base/registered.h"
-#include "model/attribution.h"
-#include "model/evidence.h"
+#include "explain/view.h"
 #include "model/verdict.h"
 
 namespace firstwait {
 
 // What a hypothesis may look at.
-struct View {
-  const Evidence& evidence;
-  const Attribution& attribution;
-};
-
 struct Threshold {
   std::string_view name;
   double value;

@@ -33,10 +33,8 @@ Reading mean_reading(const std::vector<Reading>& readings) {
 }
 
 double ranks_on(const View& view, std::string_view host) {
-  double n = 0;
-  for (const auto& [rank, info] : view.evidence.ranks)
-    if ("host/" + info.host == host) n += 1;
-  return std::max(n, 1.0);
+  const auto name = host.starts_with("host/") ? host.substr(5) : host;
+  return std::max(static_cast<double>(view.ranks_on(name).size()), 1.0);
 }
 
 namespace {
@@ -116,50 +114,68 @@ std::vector<Reading> host_busy(const View& view) {
   return sum_by_entity(all);
 }
 
-// Ranks of a host with the same limit of at least one CPU share it when it is a set of CPUs (a
-// quota is each one's own): "rank/3" -> the ranks confined to the same set.
-std::set<int32_t> sharing(const View& view, const std::map<std::string, Limit>& confined,
-                          const CpuRoom& room) {
-  std::set<int32_t> ranks;
-  const auto own = rank_of(room.entity);
-  if (!own) return ranks;
-  ranks.insert(*own);
-  const auto mine = confined.find(room.entity);
-  if (mine == confined.end() || room.host.empty() ||
-      (mine->second.key != "cpu.affinity" && mine->second.key != "cpu.cpuset"))
-    return ranks;
-  for (const auto& [entity, limit] : confined)
-    if (const auto other = rank_of(entity); other && limit.key == mine->second.key &&
-                                            limit.value == mine->second.value &&
-                                            host_of(view, entity) == room.host)
-      ranks.insert(*other);
-  return ranks;
+using SetOfCpus = std::array<std::string, 3>;  // host, key, value
+
+// Ranks of a host that are confined to the same set of CPUs share it; a quota is each one's own.
+std::map<SetOfCpus, std::set<int32_t>> sharing(const View& view,
+                                               const std::map<std::string, Limit>& confined) {
+  std::map<SetOfCpus, std::set<int32_t>> out;
+  for (const auto& [entity, limit] : confined) {
+    const auto rank = rank_of(entity);
+    const auto host = host_of(view, entity);
+    if (rank && !host.empty() && (limit.key == "cpu.affinity" || limit.key == "cpu.cpuset"))
+      out[{host, limit.key, limit.value}].insert(*rank);
+  }
+  return out;
 }
 
-void fill_usage(const View& view, CpuRoom& room) {
-  auto own = rate(view, "firstwait_process_cpu_seconds_total");
-  std::erase_if(own, [&](const Reading& r) {
-    if (label(r, "role") == "other") return true;
-    if (!room.ranks.empty()) {
-      const auto other = rank_of(r.entity);
-      const auto l = parse_int(label(r, "rank"));
-      return !(other && room.ranks.contains(*other)) &&
-             !(l && *l >= 0 && *l <= INT32_MAX && room.ranks.contains(static_cast<int32_t>(*l)));
+// CPUs that the job's processes burn, of the ranks and hosts that they belong to.
+class CpuUse {
+ public:
+  explicit CpuUse(const View& view)
+      : busy_(host_busy(view)),
+        waiting_(sum_by_entity(rate(view, "node_pressure_cpu_waiting_seconds_total"))) {
+    for (auto& r : rate(view, "firstwait_process_cpu_seconds_total")) {
+      if (label(r, "role") == "other") continue;
+      const auto told = parse_int(label(r, "rank"));
+      auto rank = rank_of(r.entity);
+      if (!rank && told && *told >= 0 && *told <= INT32_MAX) rank = static_cast<int32_t>(*told);
+      if (rank) by_rank_[*rank].push_back(r);
+      const auto host = host_of(view, r.entity);
+      if (host.empty()) by_place_[r.entity].push_back(r);
+      by_place_[host].push_back(std::move(r));
     }
-    return r.entity != room.entity && host_of(view, r.entity) != room.host;
-  });
-  room.used = total_reading(own);
-  const auto busy = host_busy(view);
-  if (const auto* b = of_entity(busy, room.host)) room.host_busy = *b;
-  const auto waiting = rate(view, "node_pressure_cpu_waiting_seconds_total");
-  if (const auto* w = of_entity(waiting, room.host)) room.waiting = *w;
-}
+  }
+
+  void fill(CpuRoom& room) const {
+    std::vector<Reading> own;
+    const auto add = [&own](const auto& map, const auto& key) {
+      if (const auto it = map.find(key); it != map.end())
+        own.insert(own.end(), it->second.begin(), it->second.end());
+    };
+    for (const int32_t rank : room.ranks) add(by_rank_, rank);
+    // All that runs on the host is the room of what is confined there without a rank.
+    if (room.ranks.empty()) add(by_place_, room.host);
+    if (room.ranks.empty() && !room.host.empty() && room.host != room.entity)
+      add(by_place_, room.entity);
+    room.used = total_reading(own);
+    if (const auto* b = of_entity(busy_, room.host)) room.host_busy = *b;
+    if (const auto* w = of_entity(waiting_, room.host)) room.waiting = *w;
+  }
+
+ private:
+  std::vector<Reading> busy_, waiting_;
+  std::map<int32_t, std::vector<Reading>> by_rank_;
+  std::map<std::string, std::vector<Reading>> by_place_;
+};
 
 }  // namespace
 
 std::vector<CpuRoom> cpu_rooms(const View& view) {
   const auto confined = limits(view);
   const auto sizes = host_cpus(view);
+  const auto shared = sharing(view, confined);
+  const CpuUse use(view);
   std::set<std::string> entities;
   for (const auto& [rank, info] : view.evidence.ranks)
     if (!info.host.empty()) entities.insert("host/" + info.host);
@@ -181,8 +197,16 @@ std::vector<CpuRoom> cpu_rooms(const View& view) {
         room.limit_value = it->second.value;
       }
     }
-    room.ranks = sharing(view, confined, room);
-    fill_usage(view, room);
+    if (const auto own = rank_of(entity)) {
+      room.ranks = {*own};
+      const auto limit = confined.find(entity);
+      const auto same =
+          limit == confined.end()
+              ? shared.end()
+              : shared.find({host_of(view, entity), limit->second.key, limit->second.value});
+      if (same != shared.end()) room.ranks = same->second;
+    }
+    use.fill(room);
     if (room.allowed > 0) out.push_back(std::move(room));
   }
   return out;

@@ -51,15 +51,7 @@ std::vector<std::string> job_hosts(const View& view) {
 }
 
 int32_t rank_of_gpu(const View& view, std::string_view gpu_entity) {
-  if (!gpu_entity.starts_with("gpu/")) return -1;
-  const auto id = id_of(gpu_entity);
-  for (const auto& [r, info] : view.evidence.ranks) {
-    if (info.gpu == id) return r;
-    if (info.gpu.empty() && !info.host.empty() && info.local_rank >= 0 &&
-        id == info.host + ":" + std::to_string(info.local_rank))
-      return r;
-  }
-  return -1;
+  return gpu_entity.starts_with("gpu/") ? view.rank_of_gpu(id_of(gpu_entity)) : -1;
 }
 
 std::vector<int32_t> slow_ranks(const View& view) {

@@ -1,6 +1,7 @@
 #include "explain/signals.h"
 
 #include <algorithm>
+#include <cassert>
 #include <cmath>
 #include <map>
 
@@ -90,11 +91,10 @@ std::vector<Reading> read(const View& view, std::string_view metric, LabelFilter
                           Value value) {
   std::vector<Reading> out;
   const auto& e = view.evidence;
-  const NameId id = e.names.find(metric);
-  if (id == kNoName) return out;
   const Windows w = windows(view);
-  for (const auto& s : e.series) {
-    if (s.metric != id || s.time.empty() || !matches(e, s, filter)) continue;
+  for (const Series* series : view.series(metric)) {
+    const Series& s = *series;
+    if (s.time.empty() || !matches(e, s, filter)) continue;
     Reading r;
     r.entity = e.names[s.entity];
     for (const auto& [k, v] : s.labels) r.labels.emplace_back(e.names[k], e.names[v]);
@@ -163,9 +163,12 @@ std::vector<Reading> mean_by_entity(const std::vector<Reading>& readings) {
 }
 
 const Reading* of_entity(const std::vector<Reading>& readings, std::string_view entity) {
-  for (const auto& r : readings)
-    if (r.entity == entity) return &r;
-  return nullptr;
+  assert(std::is_sorted(readings.begin(), readings.end(),
+                        [](const Reading& a, const Reading& b) { return a.entity < b.entity; }));
+  const auto it =
+      std::lower_bound(readings.begin(), readings.end(), entity,
+                       [](const Reading& r, std::string_view wanted) { return r.entity < wanted; });
+  return it != readings.end() && it->entity == entity ? &*it : nullptr;
 }
 
 std::vector<Reading> ratio(const std::vector<Reading>& numerator,
@@ -184,20 +187,16 @@ std::vector<Reading> ratio(const std::vector<Reading>& numerator,
 }
 
 bool has_metric(const View& view, std::string_view metric) {
-  const NameId id = view.evidence.names.find(metric);
-  if (id == kNoName) return false;
-  return std::any_of(view.evidence.series.begin(), view.evidence.series.end(),
-                     [id](const Series& s) { return s.metric == id && !s.time.empty(); });
+  const auto all = view.series(metric);
+  return std::any_of(all.begin(), all.end(), [](const Series* s) { return !s->time.empty(); });
 }
 
 namespace {
-template <typename Match>
-std::vector<const Setting*> latest_settings(const View& view, Match match) {
+std::vector<const Setting*> latest_settings(std::span<const Setting* const> all) {
   std::map<std::pair<std::string_view, std::string_view>, const Setting*> latest;
-  for (const auto& s : view.evidence.settings) {
-    if (!match(s.key)) continue;
-    auto& slot = latest[{s.entity, s.key}];
-    if (slot == nullptr || s.time >= slot->time) slot = &s;
+  for (const Setting* s : all) {
+    auto& slot = latest[{s->entity, s->key}];
+    if (slot == nullptr || s->time >= slot->time) slot = s;
   }
   std::vector<const Setting*> out;
   for (const auto& [key, s] : latest) out.push_back(s);
@@ -206,11 +205,11 @@ std::vector<const Setting*> latest_settings(const View& view, Match match) {
 }  // namespace
 
 std::vector<const Setting*> settings(const View& view, std::string_view key) {
-  return latest_settings(view, [key](std::string_view k) { return k == key; });
+  return latest_settings(view.settings(key));
 }
 
 std::vector<const Setting*> settings_with_prefix(const View& view, std::string_view prefix) {
-  return latest_settings(view, [prefix](std::string_view k) { return k.starts_with(prefix); });
+  return latest_settings(view.settings_with_prefix(prefix));
 }
 
 std::optional<std::string> setting(const View& view, std::string_view key) {

@@ -37,7 +37,8 @@ std::vector<Reading> share_with_bits(const View& view, std::string_view metric, 
 // Readings of one entity added up (its labels dropped), or their mean.
 std::vector<Reading> sum_by_entity(const std::vector<Reading>& readings);
 std::vector<Reading> mean_by_entity(const std::vector<Reading>& readings);
-// The reading of one entity, or nothing.
+// The reading of one entity, or nothing. The readings must be in the order of their entities, as
+// sum_by_entity and mean_by_entity give them.
 const Reading* of_entity(const std::vector<Reading>& readings, std::string_view entity);
 // numerator / denominator per entity and window; entities without both are left out.
 std::vector<Reading> ratio(const std::vector<Reading>& numerator,

@@ -39,16 +39,14 @@ std::optional<Symptom> mean_symptom(const std::vector<Reading>& readings, std::s
 // steady: samples stay near their mean; bursts: they swing between busy and idle; idle: hardly ever
 // busy.
 std::string shape_of(const View& view, std::string_view metric) {
-  const NameId id = view.evidence.names.find(metric);
   const Ns from = view.attribution.current.from;
   double busy = 0, idle = 0, n = 0;
-  for (const auto& s : view.evidence.series) {
-    if (id == kNoName || s.metric != id) continue;
-    for (size_t i = 0; i < s.value.size(); ++i) {
-      if (from != kNoTime && s.time[i] < from) continue;
+  for (const Series* s : view.series(metric)) {
+    for (size_t i = 0; i < s->value.size(); ++i) {
+      if (from != kNoTime && s->time[i] < from) continue;
       n += 1;
-      busy += s.value[i] >= 80 ? 1 : 0;
-      idle += s.value[i] <= 20 ? 1 : 0;
+      busy += s->value[i] >= 80 ? 1 : 0;
+      idle += s->value[i] <= 20 ? 1 : 0;
     }
   }
   if (n < 3) return "";

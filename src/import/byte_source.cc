@@ -167,7 +167,7 @@ class Ring final : public Output {
 };
 
 // The undecoded input: a buffer and what remains behind it.
-struct Source {
+struct RawInput {
   Input& input;
   std::vector<char> buffer;
   ssize_t got = 0;  // bytes in the buffer; 0 at the end; -1 on error
@@ -191,7 +191,7 @@ void damaged(ByteCount& count, std::string why) {
 
 class GzipDecoder {
  public:
-  GzipDecoder(Source& source, Output& output, ByteCount& count)
+  GzipDecoder(RawInput& source, Output& output, ByteCount& count)
       : source_(source), output_(output), count_(count), state_(std::make_unique<inflate_state>()) {
     start_member();
   }
@@ -271,7 +271,7 @@ class GzipDecoder {
     return true;
   }
 
-  Source& source_;
+  RawInput& source_;
   Output& output_;
   ByteCount& count_;
   std::unique_ptr<inflate_state> state_;  // 80 KiB: too much for a thread's stack
@@ -279,7 +279,7 @@ class GzipDecoder {
   bool between_members_ = false;
 };
 
-void decode_zstd(Source& source, Output& output, ByteCount& count) {
+void decode_zstd(RawInput& source, Output& output, ByteCount& count) {
   const std::unique_ptr<ZSTD_DStream, size_t (*)(ZSTD_DStream*)> stream(ZSTD_createDStream(),
                                                                         &ZSTD_freeDStream);
   if (!stream) return damaged(count, "not enough memory for zstd");
@@ -306,7 +306,7 @@ void decode_zstd(Source& source, Output& output, ByteCount& count) {
   if (left != 0) damaged(count, source.got < 0 ? std::strerror(errno) : "zstd data ends early");
 }
 
-void decode_plain(Source& source, Output& output, ByteCount& count) {
+void decode_plain(RawInput& source, Output& output, ByteCount& count) {
   size_t filled = static_cast<size_t>(source.got);
   std::copy_n(source.buffer.data(), filled, output.block());
   for (;;) {
@@ -321,7 +321,7 @@ void decode_plain(Source& source, Output& output, ByteCount& count) {
   output.commit(filled);
 }
 
-void decode(Source& source, Output& output, ByteCount& count) {
+void decode(RawInput& source, Output& output, ByteCount& count) {
   if (source.starts_with(kGzipMagic)) {
     GzipDecoder(source, output, count).run();
   } else if (source.starts_with(kZstdMagic)) {
@@ -334,7 +334,7 @@ void decode(Source& source, Output& output, ByteCount& count) {
 // Stops and joins the writer however the reader leaves.
 class Writer {
  public:
-  Writer(Source& source, Ring& ring, ByteCount& count)
+  Writer(RawInput& source, Ring& ring, ByteCount& count)
       : ring_(ring), thread_([&source, &ring, &count] {
           try {
             decode(source, ring, count);
@@ -355,7 +355,7 @@ class Writer {
   std::thread thread_;
 };
 
-ByteCount pump(Source& source, const ChunkFunction& chunk) {
+ByteCount pump(RawInput& source, const ChunkFunction& chunk) {
   ByteCount count;
   const auto directly = [&] {
     DirectOutput output(chunk, count.bytes);
@@ -392,7 +392,7 @@ Result<ByteCount> read_bytes(const std::string& path, const ChunkFunction& chunk
   if (!file.ok()) return Error{std::strerror(errno), path, "check the path and its permissions"};
   if (!file.gives_data())
     return Error{"the pipe gave nothing for 10 s", path, "write the data to a file and name that"};
-  Source source{file, std::vector<char>(kInput)};
+  RawInput source{file, std::vector<char>(kInput)};
   source.refill();
   if (source.got < 0)
     return Error{std::strerror(errno), path, "name a file, not a device or directory"};
@@ -401,7 +401,7 @@ Result<ByteCount> read_bytes(const std::string& path, const ChunkFunction& chunk
 
 ByteCount read_bytes_from_memory(std::string_view data, const ChunkFunction& chunk) {
   MemoryInput memory(data);
-  Source source{memory, std::vector<char>(kInput)};
+  RawInput source{memory, std::vector<char>(kInput)};
   source.refill();
   return pump(source, chunk);
 }

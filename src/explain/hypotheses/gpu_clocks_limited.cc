@@ -19,16 +19,14 @@ struct Candidate {
 };
 
 // A limit that somebody set: told by a reason or by the setting itself, else only suspected.
-Candidate judge(const Gpu& g, const std::vector<Gpu>& all, const View& view,
-                const std::vector<Reading>& set, const std::vector<Reading>& other) {
+Candidate judge(const Gpu& g, double limit, const std::vector<Reading>& set,
+                const std::vector<Reading>& other) {
   Candidate c;
   if (g.under_load != true || !(g.clock_mhz.now > 0)) return c;
   c.gpu = &g;
   c.normal = g.clock_mhz.has_before() ? g.clock_mhz.before : kNaN;
   // A limit may have been there all the time, on all GPUs: what the device can do counts as well.
-  const double limit = gpu_number(view, g.entity, {"gpu.clocks_limit"});
-  const double peers = normal_clock(g, all);
-  if (!(c.normal >= peers)) c.normal = peers;
+  if (!(c.normal >= g.normal_clock_mhz)) c.normal = g.normal_clock_mhz;
   const Reading* reason = of_entity(set, g.entity);
   const bool told = reason != nullptr && reason->now >= kReasonActive.value;
   const bool limited = limit > 0 && limit < (1 - kClockDrop.value) * g.clock_max_mhz &&
@@ -68,9 +66,10 @@ Verdict test(const View& view) {
   const auto other = throttled(view, gpu_reason::kHardwareThermal | gpu_reason::kSoftwareThermal |
                                          gpu_reason::kPowerBrake | gpu_reason::kSoftwarePowerCap |
                                          gpu_reason::kHardwareSlowdown);
+  const GpuNumbers limits(view, {"gpu.clocks_limit"});
   std::vector<Candidate> judged;
   for (const auto& g : all) {
-    auto c = judge(g, all, view, set, other);
+    auto c = judge(g, limits.of(g.entity), set, other);
     if (c.gpu != nullptr && c.normal == c.normal) judged.push_back(std::move(c));
   }
   if (judged.empty())

@@ -87,12 +87,12 @@ void from_events(const View& view, std::vector<Fault>& faults, std::string& harm
 
 // Watched for a while, and the same all the time: whatever was counted, happened before.
 bool stands_still(const View& view, std::string_view metric, std::string_view entity) {
-  const NameId name = view.evidence.names.find(metric), at = view.evidence.names.find(entity);
+  const NameId at = view.evidence.names.find(entity);
   bool watched = false;
-  for (const Series& s : view.evidence.series) {
-    if (s.metric != name || s.entity != at || s.value.size() < 2) continue;
+  for (const Series* s : view.series(metric)) {
+    if (s->entity != at || s->value.size() < 2) continue;
     watched = true;
-    const auto [lo, hi] = std::minmax_element(s.value.begin(), s.value.end());
+    const auto [lo, hi] = std::minmax_element(s->value.begin(), s->value.end());
     if (*lo != *hi) return false;
   }
   return watched;

@@ -71,11 +71,12 @@ void find_links(const View& view, std::vector<Fault>& faults, bool& watched, std
       if (const auto n = parse_int(s->value); n && *n >= 0 && *n < 1000)
         active_links[s->entity] = static_cast<double>(*n);
   for (const auto* s : settings(view, "gpu.model")) models[s->entity] = s->value;
+  const GpuNumbers totals(view, {"nvlink.links", "nvlink.links_total"});
   std::map<std::string, double> most;
   for (const auto& [gpu, n] : active_links) most[models[gpu]] = std::max(most[models[gpu]], n);
   for (const auto& [gpu, n] : active_links) {
     watched = true;
-    const double own_total = gpu_number(view, gpu, {"nvlink.links", "nvlink.links_total"});
+    const double own_total = totals.of(gpu);
     const double total = own_total == own_total ? own_total : most[models[gpu]];
     // None at all is another cause: gpu.nvlink_absent.
     if (n > 0 && total - n > kInactive.value) {

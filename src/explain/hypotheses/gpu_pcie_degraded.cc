@@ -32,14 +32,15 @@ struct Link {
 };
 
 std::vector<Link> links_under_load(const View& view, const std::vector<Gpu>& all) {
+  const GpuNumbers gen(view, {"DCGM_FI_DEV_PCIE_LINK_GEN", "pcie.link_gen"}),
+      gen_max(view, {"DCGM_FI_DEV_PCIE_MAX_LINK_GEN", "pcie.link_gen_max"}),
+      width(view, {"DCGM_FI_DEV_PCIE_LINK_WIDTH", "pcie.link_width"}),
+      width_max(view, {"DCGM_FI_DEV_PCIE_MAX_LINK_WIDTH", "pcie.link_width_max"});
   std::vector<Link> out;
   for (const auto& g : all) {
     if (g.under_load != true) continue;
-    const Link l{
-        &g, gpu_number(view, g.entity, {"DCGM_FI_DEV_PCIE_LINK_GEN", "pcie.link_gen"}),
-        gpu_number(view, g.entity, {"DCGM_FI_DEV_PCIE_MAX_LINK_GEN", "pcie.link_gen_max"}),
-        gpu_number(view, g.entity, {"DCGM_FI_DEV_PCIE_LINK_WIDTH", "pcie.link_width"}),
-        gpu_number(view, g.entity, {"DCGM_FI_DEV_PCIE_MAX_LINK_WIDTH", "pcie.link_width_max"})};
+    const Link l{&g, gen.of(g.entity), gen_max.of(g.entity), width.of(g.entity),
+                 width_max.of(g.entity)};
     if (l.gen > 0 && l.gen <= 16 && l.width > 0 && l.width <= 64) out.push_back(l);
   }
   return out;

@@ -20,15 +20,6 @@ constexpr Threshold kCapNormal{
 constexpr Threshold kThresholds[] = {kReasonActive, kLimitLowered, kCapNormal,
                                      kClockDrop,    kUnderLoad,    kPeerSpread};
 
-// What this GPU's limit should be: the board's default, else that of its peers.
-double expected_limit(const Gpu& gpu, const std::vector<Gpu>& all) {
-  if (gpu.power_default_w > 0) return gpu.power_default_w;
-  std::vector<double> peers;
-  for (const auto& g : all)
-    if (g.entity != gpu.entity && g.model == gpu.model) peers.push_back(g.power_limit_w);
-  return median_of(peers);
-}
-
 struct Found {
   std::string gpu, why;
   double llr = 0;
@@ -41,18 +32,16 @@ void find_software_cap(const View& view, const std::vector<Gpu>& all, std::vecto
                        std::string& normal) {
   const auto shares = throttled(view, gpu_reason::kSoftwarePowerCap);
   for (const auto& r : active(shares)) {
-    const auto g =
-        std::find_if(all.begin(), all.end(), [&](const Gpu& x) { return x.entity == r.entity; });
-    if (g == all.end()) continue;
-    const double expected = expected_limit(*g, all), limit = g->power_limit_w,
-                 power = g->power_w.now;
+    const Gpu* g = gpu_of(all, r.entity);
+    if (g == nullptr) continue;
+    const double expected = g->normal_limit_w, limit = g->power_limit_w, power = g->power_w.now;
     if (limit < (1 - kLimitLowered.value) * expected && g->under_load != false) {
       found.push_back({r.entity, fmt::format("is limited to {:.0f} of {:.0f} W", limit, expected),
                        kStrong,
                        fact("power limit lowered", "DCGM_FI_DEV_POWER_MGMT_LIMIT", r.entity, limit,
                             "W", true, expected)});
     } else if (power < kCapNormal.value * limit && g->under_load == true &&
-               g->clock_mhz.now < (1 - kClockDrop.value) * normal_clock(*g, all)) {
+               g->clock_mhz.now < (1 - kClockDrop.value) * g->normal_clock_mhz) {
       found.push_back({r.entity, fmt::format("is capped at {:.0f} of {:.0f} W", power, limit),
                        kPositive,
                        fact("capped far below its limit", "DCGM_FI_DEV_POWER_USAGE", r.entity,
@@ -94,7 +83,7 @@ Verdict test(const View& view) {
   }
   const Found& worst = found.front();
   w.supports(worst.llr, worst.row);
-  const Reading* brake = of_entity(braked, worst.gpu);
+  const Reading* brake = braked.empty() ? nullptr : of_entity(brakes, worst.gpu);
   if (brake != nullptr && brake->has_before() && brake->before >= brake->now / kRise.value) {
     w.contradicts(
         kPositive,
@@ -105,14 +94,13 @@ Verdict test(const View& view) {
   double cost = kNaN;
   std::vector<std::string> names;
   for (const auto& f : found) names.push_back(f.gpu);
-  for (const auto& g : all) {
-    if (g.entity != worst.gpu) continue;
-    const double usual = normal_clock(g, all);
-    weigh_clock(w, g, all);
-    cost = clock_cost(view, g.clock_mhz.now, usual);
-    if (g.clock_mhz.now < usual)
-      w.link("Its clock is held down", gpu_label(g.entity),
-             fmt::format("{:.0f} → {:.0f} MHz", usual, g.clock_mhz.now));
+  if (const Gpu* g = gpu_of(all, worst.gpu)) {
+    const double now = g->clock_mhz.now, usual = g->normal_clock_mhz;
+    weigh_clock(w, *g);
+    cost = clock_cost(view, now, usual);
+    if (now < usual)
+      w.link("Its clock is held down", gpu_label(worst.gpu),
+             fmt::format("{:.0f} → {:.0f} MHz", usual, now));
   }
   weigh_place(w, view, worst.gpu);
   for (const auto& n : names) add_place(w, view, n);

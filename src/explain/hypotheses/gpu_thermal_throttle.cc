@@ -62,14 +62,14 @@ Verdict test(const View& view) {
   }
 
   double cost = kNaN, now = kNaN, normal = kNaN;
-  for (const auto& g : all) {
-    if (g.entity != worst) continue;
-    weigh_clock(w, g, all);
-    now = g.clock_mhz.now;
-    normal = normal_clock(g, all);
+  if (const Gpu* g = gpu_of(all, worst)) {
+    weigh_clock(w, *g);
+    now = g->clock_mhz.now;
+    normal = g->normal_clock_mhz;
     cost = clock_cost(view, now, normal);
-    if (g.temperature_c.now == g.temperature_c.now)
-      w.link("The GPU is too hot", gpu_label(worst), fmt::format("{:.0f} °C", g.temperature_c.now));
+    if (g->temperature_c.now == g->temperature_c.now)
+      w.link("The GPU is too hot", gpu_label(worst),
+             fmt::format("{:.0f} °C", g->temperature_c.now));
     if (now < normal)
       w.link("Its clock is held down", gpu_label(worst),
              fmt::format("{:.0f} → {:.0f} MHz", normal, now));

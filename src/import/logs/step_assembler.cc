@@ -11,11 +11,11 @@ namespace firstwait {
 
 namespace {
 
-constexpr Ns kMaxDuration =
+constexpr Ns kLongestStep =
     10'000'000'000'000'000;  // 115 days: sums of many stay far from the limit of int64
 constexpr Ns kCoarseWindow = 10'000'000'000;  // one second of 10 is at most 10 % off
 
-bool plausible(Ns duration) { return duration > 0 && duration <= kMaxDuration; }
+bool plausible(Ns duration) { return duration > 0 && duration <= kLongestStep; }
 
 double per_step(double rate, Ns duration) { return rate * static_cast<double>(duration) / 1e9; }
 
@@ -43,7 +43,7 @@ void StepAssembler::set_phases(Row& row, const PhaseTimes& phases, bool add) {
   for (size_t i = 0; i < kPhases; ++i) {
     if (phases[i] == kNoDuration) continue;
     target[i] =
-        add && target[i] != kNoDuration ? std::min(target[i] + phases[i], kMaxDuration) : phases[i];
+        add && target[i] != kNoDuration ? std::min(target[i] + phases[i], kLongestStep) : phases[i];
   }
 }
 
@@ -118,7 +118,7 @@ void StepAssembler::measure(RankState& state, const LogRecord& record, int64_t s
     context_.count(kLogCoarseClock, 1, fmt::format("line {}", record.line));
   }
   const Ns mean = (now - from) / std::max<int64_t>(over, 1);
-  if (mean > kMaxDuration)
+  if (mean > kLongestStep)
     return context_.count(kLogBadNumber, 1, fmt::format("line {}", record.line));
   if (mean == 0) return context_.count(kLogCoarseClock, 1, fmt::format("line {}", record.line));
   row.duration = mean;
@@ -213,7 +213,7 @@ void StepAssembler::phases(const LogRecord& record, bool own_step, bool part) {
   if (step.time == kNoTime && step.duration == kNoDuration) {
     step.duration = 0;
     for (const Ns t : record.phases)
-      if (t != kNoDuration) step.duration = std::min(step.duration + t, kMaxDuration);
+      if (t != kNoDuration) step.duration = std::min(step.duration + t, kLongestStep);
   }
   add(step);
 }
@@ -303,7 +303,7 @@ void StepAssembler::append(const Row& row) {
   const auto& phases = phases_[static_cast<size_t>(row.phases)];
   Ns sum = 0;
   for (const Ns t : phases)
-    if (t != kNoDuration) sum = std::min(sum + t, kMaxDuration * 2);
+    if (t != kNoDuration) sum = std::min(sum + t, kLongestStep * 2);
   if (sum > row.duration)
     return context_.count(kLogPhasesExceed, 1, fmt::format("step {}", row.step));
   for (size_t p = 0; p < kPhases; ++p)
