@@ -1,0 +1,18 @@
+from kit.fault import Fault as Base, Proof
+
+
+class Fault(Base):
+    family = "workload"
+    title = "an evaluation every few steps"
+    causes = ("workload.evaluation",)
+    job = {}
+    least = 1
+
+    def start(self, lab):
+        lab.job.set(evaluation_every=self.random.randint(8, 14), evaluation_ms=450)
+
+    def stop(self, lab):
+        lab.job.unset("evaluation_every", "evaluation_ms")
+
+    def proof(self, lab):
+        return Proof("evaluations are on", 1 if "evaluation_every" in lab.job.knobs else 0)

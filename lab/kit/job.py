@@ -1,0 +1,124 @@
+"""The job under `firstwait run`: on this machine, or one `firstwait run` on each of the lab's hosts."""
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+BUILD = pathlib.Path(os.environ.get("FIRSTWAIT_LAB_BUILD", ROOT / "build/release"))
+
+
+def program(name):
+    named = os.environ.get("FIRSTWAIT") if name == "firstwait" else None
+    return pathlib.Path(named).resolve() if named else BUILD / "bin" / name
+
+
+class Job:
+    """`options` are those of lab-job; `knobs` what it is told while it runs."""
+
+    def __init__(self, work, bundle, options, groups=(), hosts=None, name="lab"):
+        self.work, self.bundle, self.hosts, self.name = pathlib.Path(work), pathlib.Path(bundle), hosts, name
+        self.options = dict({"data": self.work / "data", "ranks": 2}, **options)
+        self.state = self.work / f"state-{name}"
+        self.checkpoints = self.options.pop("checkpoints", self.work / f"checkpoints-{name}")
+        self.groups, self.knobs, self.started = groups, {}, []
+        self.ranks = int(self.options["ranks"])
+
+    def _words(self, more=()):
+        words = [program("lab-job"), "--checkpoints", self.checkpoints, "--state", self.state, "--control", self.state / "control"]
+        for key, value in self.options.items():
+            if value is False or value is None:
+                continue
+            words += ["--" + key.replace("_", "-")] + ([] if value is True else [value])
+        if self.groups:
+            words += ["--groups", ",".join(self.groups)]
+        return [str(w) for w in [*words, *more]]
+
+    def make_data(self):
+        subprocess.run(self._words(["--make"]), check=True)
+
+    def start(self):
+        shutil.rmtree(self.state, ignore_errors=True)
+        self.state.mkdir(parents=True)
+        self._write_knobs()
+        watched = [program("firstwait"), "run", "--name", self.name, "--report", self.work / "own-report"]
+        log = open(self.work / f"log-{self.name}", "a")
+        if self.hosts is None:
+            commands = [[*watched, "--out", self.bundle, "--", *self._words()]]
+        else:
+            listed = ",".join(self.hosts.addresses())
+            commands = [self.hosts.inside(i, [*watched, "--out", self.bundle / host, "--",
+                                              *self._words(["--addresses", listed, "--rank", i])])
+                        for i, host in enumerate(self.hosts.names)]
+        for command in commands:
+            self.started.append(subprocess.Popen([str(w) for w in command], stdout=log, stderr=log, start_new_session=True))
+        self.wait_for(lambda: len(list(self.state.glob("rank-*[0-9]"))) == self.ranks, 30, "the ranks did not start")
+
+    def wait_for(self, condition, seconds, what):
+        until = time.monotonic() + seconds
+        while not condition():
+            if any(p.poll() is not None for p in self.started):
+                raise RuntimeError("the job ended: " + (self.work / f"log-{self.name}").read_text()[-500:])
+            if time.monotonic() > until:
+                raise RuntimeError(what)
+            time.sleep(0.1)
+
+    def set(self, **knobs):
+        """`rank_1` at the end of a name would be for that rank: use set_for."""
+        self.knobs.update(knobs)
+        self._write_knobs()
+
+    def set_for(self, rank, **knobs):
+        self.set(**{f"{key}@{rank}": value for key, value in knobs.items()})
+
+    def unset(self, *names):
+        for name in names:
+            self.knobs.pop(name, None)
+        self._write_knobs()
+
+    def _write_knobs(self):
+        new = self.state / "control.new"
+        new.write_text("".join(f"{key} {value}\n" for key, value in self.knobs.items()))
+        new.rename(self.state / "control")
+
+    def pids(self, rank):
+        """The trainer first, then its loader workers."""
+        return [int(word) for word in (self.state / f"rank-{rank}").read_text().split()]
+
+    def step_files(self):
+        return [self.bundle / "steps.jsonl"] if self.hosts is None else \
+            [self.bundle / host / "steps.jsonl" for host in self.hosts.names]
+
+    def steps(self, rank=0):
+        """(start, duration, step number) of a rank's steps until now."""
+        rows = []
+        for path in self.step_files():
+            if not path.exists():
+                continue
+            for line in path.read_text().splitlines():
+                try:
+                    row = json.loads(line)
+                except ValueError:
+                    continue  # being written
+                if row["rank"] == rank and row.get("kind") != "warmup":
+                    rows.append((row["start"], row["duration"], row["step"]))
+        return sorted(rows)
+
+    def check(self):
+        for p in self.started:
+            if p.poll() is not None:
+                raise RuntimeError("the job ended: " + (self.work / f"log-{self.name}").read_text()[-500:])
+
+    def stop(self):
+        if any(p.poll() is None for p in self.started):
+            self.set(stop=1)
+        for p in self.started:
+            try:
+                p.wait(timeout=20)
+            except subprocess.TimeoutExpired:
+                os.killpg(p.pid, signal.SIGTERM)
+                p.wait(timeout=10)
+        self.started = []
