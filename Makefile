@@ -1,6 +1,6 @@
 # Thin names for the CMake presets and the scripts in tools/. Two of them do all the set-up on a fresh Debian 12, as
 # root or with sudo: `make demo` and `make test`.
-.PHONY: build deps demo test lint bench fuzz clean
+.PHONY: build deps demo test lint bench fuzz lab clean
 .DEFAULT_GOAL := build
 FUZZ_SECONDS ?= 600
 
@@ -28,6 +28,13 @@ bench:
 	cmake --preset bench
 	cmake --build --preset bench
 	tools/bench.sh
+
+# Real faults on a real job, and the scoreboard (lab/README.md). Root for all of it; what is not permitted is skipped.
+lab: build
+	tools/deps.sh lab
+	cmake --preset release
+	cmake --build --preset release
+	lab/lab matrix
 
 fuzz:
 	tools/deps.sh test

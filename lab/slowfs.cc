@@ -123,7 +123,7 @@ int main(int argc, char** argv) {
   operations.open = on_open;
   operations.read = on_read;
   operations.release = on_release;
-  char option[] = "-oauto_unmount,allow_other,max_read=131072", foreground[] = "-f";
+  char option[] = "-oauto_unmount,allow_other", foreground[] = "-f";
   char* arguments[] = {argv[0], argv[3], foreground, option, nullptr};
   return fuse_main(4, arguments, &operations, nullptr);
 }

@@ -1,15 +1,16 @@
 #!/bin/sh
 # Installs what building, testing and the demo need and is missing: Debian packages, and DuckDB's library from npm.
-# Usage: tools/deps.sh [build|test|bench]. Needs root or sudo only when a package is missing.
+# Usage: tools/deps.sh [build|test|bench|lab]. Needs root or sudo only when a package is missing.
 set -eu
 cd "$(dirname "$0")/.."
 what=${1:-build}
 packages="g++ cmake ninja-build pkg-config libfmt-dev libsimdjson-dev libisal-dev libzstd-dev libcli11-dev
   libyaml-cpp-dev libpugixml-dev libpcre2-dev libboost-dev libeigen3-dev libcurl4-openssl-dev
   libprotozero-dev npm ca-certificates"
-[ "$what" != build ] && packages="$packages libgtest-dev libgmock-dev clang-16 libclang-rt-16-dev
+[ "$what" = test ] || [ "$what" = bench ] && packages="$packages libgtest-dev libgmock-dev clang-16 libclang-rt-16-dev
   clang-tidy-16 clang-format-16 python3 ccache mold python3-torch libopenblas0-pthread"
 [ "$what" = bench ] && packages="$packages prometheus-node-exporter netdata"
+[ "$what" = lab ] && packages="$packages python3 libfuse3-dev fuse3 iproute2 iptables ethtool"
 missing=""
 for p in $packages; do
   [ "$p" = npm ] && command -v npm >/dev/null 2>&1 && continue

@@ -21,7 +21,7 @@ class Job:
 
     def __init__(self, work, bundle, options, groups=(), hosts=None, name="lab"):
         self.work, self.bundle, self.hosts, self.name = pathlib.Path(work), pathlib.Path(bundle), hosts, name
-        self.options = dict({"data": self.work / "data", "ranks": 2}, **options)
+        self.options = dict({"data": self.work / "data", "ranks": 2, "port": 20000 + os.getpid() % 12000}, **options)
         self.state = self.work / f"state-{name}"
         self.checkpoints = self.options.pop("checkpoints", self.work / f"checkpoints-{name}")
         self.groups, self.knobs, self.started = groups, {}, []

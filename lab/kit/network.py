@@ -65,3 +65,6 @@ class Hosts:
             if key in names:
                 return int(values[names.index(key)])
         raise RuntimeError(f"no counter {protocol} {key}")
+
+    def switch_port(self, i, state):
+        run("ip", "-n", self.switch, "link", "set", f"p{i}", state)

@@ -9,7 +9,7 @@ import statistics
 import subprocess
 import time
 
-from kit import machine, probe
+from kit import clocks, load, machine, probe
 from kit.groups import Group
 from kit.job import Job, program
 from kit.network import Hosts
@@ -39,7 +39,9 @@ class Lab:
         self.work.mkdir(parents=True)
         self.hosts = Hosts(fault.hosts) if fault.hosts else None
         self.disk = probe.disk_of(self.work)
-        self.groups, self.others, self.job = [], [], None
+        self.groups, self.others, self.others_to_the_end, self.job = [], [], [], None
+        self.shared_groups = []  # that all ranks enter
+        self.clock_ahead = {}    # seconds by host
         self.data = None  # where the job reads, when not where the lab put it
 
     def new_job(self, bundle, options, name="lab"):
@@ -48,7 +50,7 @@ class Lab:
             self.groups = [Group(f"rank{r}", *self.fault.groups) for r in range(ranks)]
         paths = [p.replace("rank0", "rank%") for p in self.groups[0].paths()] if self.groups else ()
         options = dict(options, ranks=ranks)
-        job = Job(self.work, bundle, options, groups=paths, hosts=self.hosts, name=name)
+        job = Job(self.work, bundle, options, groups=[*paths, *self.shared_groups], hosts=self.hosts, name=name)
         job.make_data()
         if self.data:
             job.options["data"] = self.data
@@ -73,6 +75,10 @@ class Lab:
             process.wait()
         self.others = []
 
+    def end_all(self):
+        self.others += self.others_to_the_end
+        self.end_others()
+
     def sleep(self, seconds, steps):
         """At least so long and so many steps; not more than three times as long."""
         begin, first = time.monotonic(), len(self.job.steps())
@@ -88,6 +94,11 @@ class Lab:
 def mean_step(steps, since, until):
     durations = [d for start, d, _ in steps if since <= start and start + d <= until]
     return statistics.fmean(durations) if len(durations) >= 5 else None
+
+
+def lag(job):
+    """Steps until an empty queue of ready batches lets the training feel that its loader got slower."""
+    return int(job.options.get("workers", 2)) * int(job.options.get("prefetch", 2))
 
 
 def step_at(steps, moment):
@@ -107,6 +118,7 @@ def observed(lab, truth):
     truth["start"].append(time.time())
     lab.sleep(fault.random.uniform(16, 20), 50)
     after = fault.proof(lab)
+    truth["foreign_processors"] = round(lab.foreign.processors(), 2)
     truth["stop"] = time.time()
     fault.stop(lab)
     lab.sleep(8, 20)
@@ -114,7 +126,10 @@ def observed(lab, truth):
     job.stop()
     steps = job.steps()
     begun, settled = truth["start"]
-    truth["step"] = [step_at(steps, begun), step_at(steps, settled)]
+    last = step_at(steps, settled)
+    if last is not None and fault.family in ("storage", "preprocessing", "contention"):
+        last += lag(job)
+    truth["step"] = [step_at(steps, begun), last]
     truth["step_s"] = {"before": mean_step(steps, steps[0][0] + 2, begun), "during": mean_step(steps, settled, truth["stop"]),
                        "after": mean_step(steps, truth["stop"] + 1.5, end)}
     return before, after
@@ -128,6 +143,7 @@ def chronic(lab, truth):
     fault.start(lab)
     lab.sleep(fault.random.uniform(18, 24), 60)
     after = fault.proof(lab)
+    truth["foreign_processors"] = round(lab.foreign.processors(), 2)
     fault.stop(lab)
     truth["stop"] = time.time()
     job.stop()
@@ -154,10 +170,20 @@ def measure(truth, before, after, least):
         raise Void("too few steps to measure")
 
 
-def processors_used():
-    """(all programs, idle) in clock ticks, since the machine started."""
-    fields = list(map(int, pathlib.Path("/proc/stat").read_text().split("\n")[0].split()[1:9]))
-    return sum(fields) - fields[3] - fields[4], fields[3] + fields[4]
+class Foreign:
+    """How many processors programs use that do not belong to the lab: what makes a result doubtful."""
+
+    def __init__(self, lab):
+        self.lab, self.begin, self.first = lab, time.monotonic(), self._now()
+
+    def _now(self):
+        fields = list(map(int, pathlib.Path("/proc/stat").read_text().split("\n")[0].split()[1:9]))
+        own = sum(map(load.cpu_or_nothing, [p for r in range(self.lab.job.ranks) for p in self.lab.job.pids(r)] +
+                      [p.pid for p in self.lab.others]))
+        return (sum(fields) - fields[3] - fields[4]) / load.TICKS - own
+
+    def processors(self):
+        return max(0.0, (self._now() - self.first) / (time.monotonic() - self.begin))
 
 
 def run_scenario(name, out, seed, scale=1.0, say=print):
@@ -177,7 +203,10 @@ def run_scenario(name, out, seed, scale=1.0, say=print):
         fault.prepare(lab)
         lab.job = lab.new_job(folder / "bundle", fault.job)
         lab.job.start()
+        lab.foreign = Foreign(lab)
         before, after = (chronic if fault.fixed is not None else observed)(lab, truth)
+        for host, seconds in lab.clock_ahead.items():
+            clocks.shift(folder / "bundle" / host, seconds)
         measure(truth, before, after, fault.least)
         truth["status"] = "ok"
     except Void as reason:
@@ -192,7 +221,7 @@ def run_scenario(name, out, seed, scale=1.0, say=print):
 
 
 def end(lab, fault):
-    for action in (lambda: fault.stop(lab), lab.end_others, lambda: lab.job and lab.job.stop(), lambda: machine.clean(os.getpid())):
+    for action in (lambda: fault.stop(lab), lab.end_others, lambda: lab.job and lab.job.stop(), lab.end_all, lambda: machine.clean(os.getpid())):
         try:
             action()
         except Exception as error:  # the next one must run all the same

@@ -96,7 +96,13 @@ def line(truth, row):
     return (f"{name} {_number(truth['slowdown']):>5}×  {mark[row['cause_right']]} {row['top']:<32} "
             f"{mark[row['place_right']]} {','.join(row.get('where', []))[:30]:<30} onset {_number(row.get('onset_error'), '{:.0f}'):>3} "
             f"gain {gain:>11} / {_number(row.get('measured')):>5} {mark[row.get('gain_right')]}  delay {_number(row.get('delay'), '{:.0f} s'):>5} "
-            f"false {','.join(row['false']) or 'none'}  [{proof['counter']} +{proof['after'] - proof['before']:g}]")
+            f"false {','.join(row['false']) or 'none'}  [{proof['counter']} +{proof['after'] - proof['before']:g}]" + noise(truth))
+
+
+def noise(truth):
+    """Programs outside the lab that used the processors meanwhile: their contention is as real as the lab's."""
+    used = truth.get("foreign_processors", 0)
+    return f"  ! other programs used {used:.1f} processors" if used >= 0.3 else ""
 
 
 def _share(rows, key):

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include "base/text.h"
 #include "explain/input_signals.h"
 
 namespace firstwait {
@@ -66,6 +67,61 @@ void weigh(Weighing& w, const View& view, const ReadCeiling& c, const StorageUse
       .link("At its ceiling", u.entity, c.text(rate.now));
 }
 
+// The job's own reads against a limit on its control groups: requests wait before they reach the
+// disk, which stays idle and quick.
+void weigh_own_limit(Weighing& w, const View& view, const ReadCeiling& c,
+                     const std::vector<StorageUse>& uses, std::string& because) {
+  const auto own = sum_by_entity(rate(view, c.own));
+  std::vector<std::pair<std::string, double>> limits;  // rank, limit
+  for (const auto* s : settings(view, c.limit))
+    if (const auto limit = parse_double(s->value);
+        s->entity.starts_with("rank/") && limit && *limit > 0)
+      limits.emplace_back(s->entity, *limit);
+  for (const auto& [rank, limit] : limits) {
+    Reading reads;
+    if (const Reading* r = of_entity(own, rank)) reads = *r;
+    if (c.own.empty() && !uses.empty()) {  // not counted by process: the disk's, shared evenly
+      reads = c.rate(uses.front());
+      reads.now /= static_cast<double>(limits.size());
+      reads.before /= static_cast<double>(limits.size());
+    }
+    if (!known_now(reads)) continue;
+    auto e = row("reads of the rank", std::string(c.own.empty() ? c.metric : c.own), rank, reads,
+                 std::string(c.unit), true);
+    if (reads.now < kAtLimit.value * limit) {
+      if (!w.decided())
+        w.contradicts(kPositive,
+                      fmt::format("{} reads at {} of its limit", rank, percent(reads.now / limit)),
+                      std::move(e));
+      continue;
+    }
+    w.where(rank);
+    if (w.decided()) continue;
+    w.supports(kVeryStrong, std::move(e));
+    because = fmt::format("{} reads all that the limit on its control group allows: {}", rank,
+                          c.text(limit));
+    w.link("At its limit", rank, c.text(reads.now));
+  }
+}
+
+// Workers sleep in reads that the disk does not know of: something before it holds them back.
+void weigh_held_back(Weighing& w, const View& view, const ReadCeiling& c, const StorageUse& u,
+                     double blocked, std::string& because) {
+  const auto own = total_reading(rate(view, c.own));
+  const bool idle = known_now(u.busy) && u.busy.now < kRelevantShare.value;
+  if (c.own.empty() || !idle || u.shared || !(blocked >= kBlocked.value)) return;
+  if (flatness(own) < kFlat.value || !own.has_before() || own.now >= own.before) return;
+  w.supports(kPositive,
+             row("reads of the job", std::string(c.own), u.entity, own, std::string(c.unit), true));
+  w.hints(kWeak,
+          row("disk busy", "node_disk_io_time_seconds_total", u.entity, u.busy, "ratio", true));
+  because = fmt::format(
+      "workers sleep in reads at a flat {} while {} is busy {} of the time: a limit before the "
+      "disk",
+      c.text(own.now), u.name, percent(u.busy.now));
+  w.link("Held back before the disk", u.entity, c.text(own.now));
+}
+
 }  // namespace
 
 Verdict test_ceiling(const View& view, const ReadCeiling& c) {
@@ -74,12 +130,14 @@ Verdict test_ceiling(const View& view, const ReadCeiling& c) {
   const std::initializer_list<std::string_view> needs = {
       "node_disk_* or node_mountstats_nfs_* of the data set", c.limit};
   Weighing w;
-  if (uses.empty()) return untested(needs);
+  if (uses.empty() && settings(view, c.limit).empty()) return untested(needs);
   if (!w.gate(stake(view, kStoragePhases))) return std::move(w).verdict("", {});
   std::string because;
+  weigh_own_limit(w, view, c, uses, because);
   for (const auto& u : uses) {
-    if (!c.applies(u)) continue;
-    weigh(w, view, c, u, because);
+    if (w.decided() || !c.applies(u)) continue;
+    weigh_held_back(w, view, c, u, blocked, because);
+    if (!w.decided()) weigh(w, view, c, u, because);
     if (w.decided()) w.where(u.entity).where(u.host);
     break;  // the busiest
   }

@@ -8,8 +8,9 @@
 namespace firstwait {
 
 struct ReadCeiling {
-  std::string_view limit;                     // the setting that tells it, if any
-  std::string_view metric, unit;              // of the evidence row
+  std::string_view limit;         // the setting that tells it, if any
+  std::string_view metric, unit;  // of the evidence row
+  std::string_view own;           // metric of what the job's processes read; may be empty
   const Reading& (*rate)(const StorageUse&);  // what would be flat
   bool (*applies)(const StorageUse&);         // to reads of this size
   std::string (*text)(double rate);           // for people

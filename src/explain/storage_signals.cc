@@ -134,17 +134,31 @@ void add_lustre(const View& view, std::vector<StorageUse>& out) {
 
 }  // namespace
 
+std::optional<bool> data_is_remote(const View& view) {
+  const auto type = setting(view, "dataset.fstype");
+  if (!type || type->empty()) return std::nullopt;
+  static constexpr std::string_view kRemote[] = {"nfs",  "lustre", "ceph", "beegfs", "gpfs",
+                                                 "cifs", "smb3",   "9p",   "fuse",   "virtiofs"};
+  return std::any_of(std::begin(kRemote), std::end(kRemote),
+                     [&](std::string_view name) { return type->starts_with(name); });
+}
+
 std::vector<StorageUse> storage_uses(const View& view) {
   std::vector<StorageUse> out;
   add_nfs(view, out);
   add_lustre(view, out);
-  const auto type = setting(view, "dataset.fstype");
-  const bool remote =
-      type && (type->starts_with("nfs") || *type == "lustre" || type->starts_with("fuse"));
-  if (!remote) add_disks(view, out);
+  if (!data_is_remote(view).value_or(false)) add_disks(view, out);
   std::erase_if(out, [](const StorageUse& u) {
     return !(u.bytes.now > 0) && !(u.ops.now > 0) && !(u.metadata_ops.now > 0);
   });
+  // The disk of the data set, where it is known, and no other.
+  if (const auto device = setting(view, "dataset.device")) {
+    const auto holds_data = [&](const StorageUse& u) {
+      return u.name == *device || (!u.shared && device->starts_with(u.name));
+    };
+    if (std::any_of(out.begin(), out.end(), holds_data))
+      std::erase_if(out, [&](const StorageUse& u) { return !holds_data(u); });
+  }
   std::stable_sort(out.begin(), out.end(), [](const auto& a, const auto& b) {
     return (known_now(a.bytes) ? a.bytes.now : 0) > (known_now(b.bytes) ? b.bytes.now : 0);
   });
@@ -186,7 +200,8 @@ std::vector<StorageUse> by_storage(const std::vector<StorageUse>& uses) {
 double flatness(const Reading& r) { return r.now_max > 0 ? r.now / r.now_max : kNaN; }
 
 double storage_limit(const View& view, const StorageUse& use, std::string_view key) {
-  const auto all = settings(view, key);
+  auto all = settings(view, key);
+  std::erase_if(all, [](const Setting* s) { return s->entity.starts_with("rank/"); });
   for (const auto* s : all)
     if (s->entity == use.entity || s->entity.ends_with(use.name))
       return parse_double(s->value).value_or(kNaN);

@@ -1,6 +1,7 @@
 // What reads (and writes) meet on their way: local disks, NFS and Lustre mounts, seen from each
 // host.
 #pragma once
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,6 +30,9 @@ struct StorageUse {
 };
 // Those that read now, the busiest first. Only mounts when the data set is known to lie on one.
 std::vector<StorageUse> storage_uses(const View& view);
+// Whether what the data set lies on is reached over a network: nothing where its file system is not
+// known.
+std::optional<bool> data_is_remote(const View& view);
 // Of one export seen from several hosts: added up over the hosts (latency: mean over reads).
 std::vector<StorageUse> by_storage(const std::vector<StorageUse>& uses);
 

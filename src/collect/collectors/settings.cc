@@ -74,10 +74,10 @@ class Settings final : public Sampling {
 
   Presence sample(Out& out) override {
     if (host_due_.due(out.now())) machine(out);
-    if (processes_ && (processes_->generation() != generation_ || job_due_.due(out.now()))) {
-      generation_ = processes_->generation();
-      job(out);
-    }
+    if (!processes_) return Presence::present;
+    const bool changed = processes_->generation() != generation_;
+    generation_ = processes_->generation();
+    job(changed || job_due_.due(out.now()), out);
     return Presence::present;
   }
 
@@ -206,14 +206,21 @@ class Settings final : public Sampling {
     out.relate("mountinfo", std::move(relations));
   }
 
-  void job(Out& out) {
+  // What may confine a running job is looked at each time, what it was started with now and then.
+  void job(bool all, Out& out) {
     std::map<int32_t, std::pair<std::string, std::string>> narrowest;  // by rank: list, source
     for (const JobProcess& p : processes_->list()) {
       if (p.role == ProcessRole::other || p.rank < 0) continue;
       const std::string at = root_.proc + "/" + std::to_string(p.pid);
       if (const auto status = read_whole(at + "/status", 64 << 10))
         affinity(p, *status, at + "/status", narrowest);
-      if (p.role == ProcessRole::trainer) trainer(p, at, out);
+      if (p.role != ProcessRole::trainer) continue;
+      const std::string rank = "rank/" + std::to_string(p.rank);
+      if (const auto groups = read_whole(at + "/cgroup", 64 << 10)) {
+        cpuset(rank, *groups, out);
+        read_limits(rank, *groups, out);
+      }
+      if (all) trainer(p, rank, at, out);
     }
     for (const auto& [rank, mask] : narrowest)
       set(out, "rank/" + std::to_string(rank), "cpu.affinity", mask.first, mask.second);
@@ -234,8 +241,7 @@ class Settings final : public Sampling {
       known = {std::string(list), source};
   }
 
-  void trainer(const JobProcess& p, const std::string& at, Out& out) {
-    const std::string rank = "rank/" + std::to_string(p.rank);
+  void trainer(const JobProcess& p, const std::string& rank, const std::string& at, Out& out) {
     if (p.world_size > 0)
       set(out, rank, "world_size", std::to_string(p.world_size), at + "/environ");
     if (const auto environ = read_whole(at + "/environ", 256 << 10)) {
@@ -252,13 +258,13 @@ class Settings final : public Sampling {
         set(out, rank, std::string(i.key), environment_value(*environ, i.variable),
             at + "/environ");
     }
-    cpuset(rank, at, out);
     libraries(rank, at, out);
   }
 
-  void cpuset(const std::string& rank, const std::string& at, Out& out) {
-    const auto text = read_whole(at + "/cgroup", 64 << 10);
-    Scan lines(text ? std::string_view(*text) : std::string_view());
+  // Calls f(controllers, path) for each hierarchy that /proc/PID/cgroup names, until it says true.
+  template <class F>
+  static void each_group(std::string_view text, F f) {
+    Scan lines(text);
     std::string_view line;
     while (lines.line(line)) {
       Scan scan(line);
@@ -266,17 +272,87 @@ class Settings final : public Sampling {
       const std::string_view controllers = scan.until(':');
       const std::string path(scan.rest());
       if (!path.starts_with("/") || contains(path, "/..")) continue;
+      if (f(controllers, path == "/" ? std::string() : path)) return;
+    }
+  }
+
+  void cpuset(const std::string& rank, std::string_view groups, Out& out) {
+    each_group(groups, [&](std::string_view controllers, const std::string& path) {
       for (const char* dir : {"", "/cpuset", "/unified"}) {
         if (!controllers.empty() && (!contains(controllers, "cpuset") || *dir == 0)) continue;
         for (const char* file :
              {"/cpuset.cpus.effective", "/cpuset.effective_cpus", "/cpuset.cpus"}) {
-          const std::string where =
-              root_.sys + "/fs/cgroup" + dir + (path == "/" ? "" : path) + file;
-          if (const auto list = read_line(where); list && !list->empty())
-            return set(out, rank, "cpu.cpuset", *list, where);
+          const std::string where = root_.sys + "/fs/cgroup" + dir + path + file;
+          if (const auto list = read_line(where); list && !list->empty()) {
+            set(out, rank, "cpu.cpuset", *list, where);
+            return true;
+          }
         }
       }
+      return false;
+    });
+  }
+
+  // How much the rank's control group may read from disks: of several disks the tightest.
+  void read_limits(const std::string& rank, std::string_view groups, Out& out) {
+    int64_t bytes = 0, reads = 0;
+    std::string source;
+    const auto tighter = [](int64_t& known, int64_t value) {
+      if (value > 0 && (known == 0 || value < known)) known = value;
+    };
+    each_group(groups, [&](std::string_view controllers, const std::string& path) {
+      if (controllers == "blkio") {
+        const std::string at = root_.sys + "/fs/cgroup/blkio" + path + "/blkio.throttle.read_";
+        for (auto [file, known] : {std::pair{"bps_device", &bytes}, {"iops_device", &reads}}) {
+          const auto text = read_whole(at + file, 64 << 10);
+          if (!text) continue;
+          source = at + file;
+          each_device(*text, [&](Scan& scan) {
+            int64_t value = 0;
+            if (scan.number(value)) tighter(*known, value);
+          });
+        }
+      } else if (controllers.empty()) {
+        for (const char* dir : {"", "/unified"}) {
+          const std::string where = root_.sys + "/fs/cgroup" + dir + path + "/io.max";
+          const auto text = read_whole(where, 64 << 10);
+          if (!text) continue;
+          source = where;
+          each_device(*text, [&](Scan& scan) {
+            for (std::string_view word = scan.word(); !word.empty(); word = scan.word()) {
+              int64_t value = 0;
+              if (word.starts_with("rbps=") && whole_number(word.substr(5), value))
+                tighter(bytes, value);
+              if (word.starts_with("riops=") && whole_number(word.substr(6), value))
+                tighter(reads, value);
+            }
+          });
+        }
+      }
+      return false;
+    });
+    tell_limit(out, rank, "storage.read_bytes_per_second", bytes, source);
+    tell_limit(out, rank, "storage.read_iops", reads, source);
+  }
+
+  template <class F>
+  static void each_device(std::string_view text, F f) {
+    Scan lines(text);
+    std::string_view line;
+    while (lines.line(line)) {
+      Scan scan(line);
+      if (contains(scan.word(), ":")) f(scan);
     }
+  }
+
+  // A limit that was lifted is told as well: what it was would be believed otherwise.
+  void tell_limit(Out& out, const std::string& rank, const char* key, int64_t value,
+                  const std::string& source) {
+    if (value > 0)
+      limited_.insert(rank + key);
+    else if (!limited_.contains(rank + key))
+      return;
+    set(out, rank, key, value > 0 ? std::to_string(value) : "unlimited", source);
   }
 
   // Versions as the libraries that are mapped tell them.
@@ -330,6 +406,7 @@ class Settings final : public Sampling {
   std::string host_;
   std::shared_ptr<Processes> processes_;
   uint64_t generation_ = UINT64_MAX;
+  std::set<std::string> limited_;  // rank and key of limits that were told
   Occasionally host_due_{Ns{60} * 1'000'000'000}, job_due_{Ns{60} * 1'000'000'000};
 };
 
@@ -338,11 +415,13 @@ class Settings final : public Sampling {
 extern const Collector collector_settings{
     .name = "settings",
     .what =
-        "start-up facts: affinity, cpuset, thread and NCCL variables, versions, mounts, NUMA nodes "
+        "start-up facts: affinity, cpuset, read limits, thread and NCCL variables, versions, "
+        "mounts, NUMA nodes "
         "and PCIe links",
     .metrics = {},
     .reads =
-        "/proc/PID/{status,environ,maps,cgroup}, /proc/self/mountinfo, /sys/class/net, "
+        "/proc/PID/{status,environ,maps,cgroup}, /proc/self/mountinfo, /sys/fs/cgroup, "
+        "/sys/class/net, "
         "/sys/bus/pci",
     .needs = "the same user as the job, or CAP_SYS_PTRACE (environment, libraries)",
     .period = 5'000'000'000,

@@ -127,5 +127,35 @@ TEST(Settings, VersionsOfWhatIsMapped) {
   EXPECT_EQ(got.at("rank/3 nccl.version"), "2.19.3");
 }
 
+TEST(Settings, ReadLimitsOfControlGroupsOfBothVersions) {
+  Fake f;
+  f.process(100, 1, "0-7");
+  f.tree.file("proc/100/cgroup", "7:blkio:/train\n0::/\n")
+      .file("sys/fs/cgroup/blkio/train/blkio.throttle.read_bps_device", "254:0 3500000\n")
+      .file("sys/fs/cgroup/blkio/train/blkio.throttle.read_iops_device", "");
+  auto got = f.sample();
+  EXPECT_EQ(got.at("rank/3 storage.read_bytes_per_second"), "3500000");
+  EXPECT_FALSE(got.contains("rank/3 storage.read_iops"));
+
+  Fake two;
+  two.process(100, 1, "0-7");
+  two.tree.file("proc/100/cgroup", "0::/train\n")
+      .file("sys/fs/cgroup/train/io.max",
+            "254:0 rbps=max wbps=1000 riops=120 wiops=max\n254:16 rbps=max wbps=max riops=80\n");
+  got = two.sample();
+  EXPECT_EQ(got.at("rank/3 storage.read_iops"), "80");
+  EXPECT_FALSE(got.contains("rank/3 storage.read_bytes_per_second"));
+}
+
+TEST(Settings, ALimitThatIsLiftedIsTold) {
+  Fake f;
+  f.process(100, 1, "0-7");
+  const std::string limit = "sys/fs/cgroup/blkio/train/blkio.throttle.read_bps_device";
+  f.tree.file("proc/100/cgroup", "7:blkio:/train\n").file(limit, "254:0 3500000\n");
+  f.sample();
+  f.tree.file(limit, "");
+  EXPECT_EQ(f.sample().at("rank/3 storage.read_bytes_per_second"), "unlimited");
+}
+
 }  // namespace
 }  // namespace firstwait

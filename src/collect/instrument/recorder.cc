@@ -8,9 +8,12 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <filesystem>
 
 #include "base/saturate.h"
 #include "base/text.h"
+#include "collect/file.h"
+#include "collect/mount_of.h"
 #include "firstwait/emit.h"
 
 namespace firstwait {
@@ -100,6 +103,21 @@ void Recorder::find_rings() {
   ::closedir(folder);
 }
 
+// What the data set lies on, as the process sees it.
+void Recorder::add_mount(Process& p, const RingSetting& path) {
+  const auto mounts =
+      read_whole("/proc/" + std::to_string(p.ring.identity().pid) + "/mountinfo", 4 << 20);
+  std::error_code ignored;
+  const auto target = std::filesystem::weakly_canonical(path.value, ignored);
+  const auto mount = mounts ? mount_of(*mounts, target.string()) : std::nullopt;
+  if (!mount) return;
+  p.settings.push_back({"dataset.fstype", mount->type, path.time});
+  const std::string_view source = mount->source;
+  p.settings.push_back({"dataset.device",
+                        std::string(source.starts_with("/dev/") ? source.substr(5) : source),
+                        path.time});
+}
+
 // The rank that the process says; else the first that nobody has.
 int32_t Recorder::rank_of(Process& p) {
   if (p.rank >= 0) return p.rank;
@@ -180,7 +198,8 @@ void Recorder::drain(Process& p, Ns now, bool last) {
   for (auto& s : settings) {
     if (s.key == "firstwait.hooks") watch_phases(s.value, p.watched);
     if (s.key == "loader.num_workers") p.workers = parse_int(s.value).value_or(-1);
-    p.settings.push_back(std::move(s));
+    p.settings.push_back(s);
+    if (s.key == "dataset.path") add_mount(p, s);
   }
 }
 

@@ -40,6 +40,7 @@ class Recorder {
   struct Process;
   void find_rings();
   void drain(Process& p, Ns now, bool last);
+  void add_mount(Process& p, const RingSetting& path);
   void take_record(Process& p, const RingRecord& record);
   void take_steps(Process& p, Ns until);
   void leave_open_spans(Process& p, Ns at);

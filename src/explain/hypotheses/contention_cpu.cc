@@ -8,7 +8,11 @@
 namespace firstwait {
 namespace {
 
-constexpr Phase kPhasesExplained[] = {Phase::input_wait, Phase::host, Phase::unexplained};
+// A thread that gets no CPU is late in whatever it does: launching kernels and moving bytes too.
+constexpr Phase kPhasesExplained[] = {Phase::input_wait, Phase::host,     Phase::unexplained,
+                                      Phase::forward,    Phase::backward, Phase::optimizer,
+                                      Phase::collective};
+constexpr Phase kCpuPhases[] = {Phase::input_wait, Phase::host, Phase::unexplained};
 constexpr std::string_view kNeeds[] = {
     "node_cpu_seconds_total and firstwait_process_cpu_seconds_total", "neighbour_start events"};
 constexpr Threshold kFull{
@@ -16,9 +20,25 @@ constexpr Threshold kFull{
     "Gregg, The USE Method: utilization near 100 % is usually a bottleneck; 10 % for sampling"};
 constexpr Threshold kForeign{"CPUs of others", 0.25, "ratio",
                              "a quarter of the host: more than the job could lose to sampling"};
-constexpr Threshold kThresholds[] = {kRelevantShare, kFull, kForeign};
+constexpr Threshold kQueue{
+    "run-queue wait per CPU second", 1, "ratio",
+    "Documentation/scheduler/sched-stats.rst: a thread that waits as long as it runs shares its "
+    "CPU with another"};
+constexpr Threshold kThresholds[] = {kRelevantShare, kFull, kForeign, kQueue};
 
-void weigh_host(Weighing& w, const View& view, const CpuRoom& room, std::string& because) {
+// How long the job's threads wait for a CPU per second that they run, where that is new: others
+// come before them, whatever the CPUs were busy with until then.
+Reading pushed_aside(const View& view) {
+  Reading worst;
+  for (const auto& r : ratio(sum_by_entity(rate(view, "firstwait_process_runqueue_seconds_total")),
+                             sum_by_entity(rate(view, "firstwait_process_cpu_seconds_total"))))
+    if (r.has_before() && r.now >= kQueue.value && r.now >= 2 * r.before && !(worst.now >= r.now))
+      worst = r;
+  return worst;
+}
+
+void weigh_host(Weighing& w, const View& view, const CpuRoom& room, const Reading& pushed,
+                std::string& because) {
   const double busy = room.host_busy.now / room.host_cpus;
   auto whole =
       row("host CPUs busy", "node_cpu_seconds_total", room.host, room.host_busy, "CPUs", true);
@@ -48,6 +68,16 @@ void weigh_host(Weighing& w, const View& view, const CpuRoom& room, std::string&
     w.contradicts(kStrong,
                   fmt::format("others use {:.1f} of {:.0f} CPUs", foreign.now, room.host_cpus),
                   std::move(e));
+  } else if (busy >= kFull.value && known_now(pushed) && foreign.now > room.used.now) {
+    w.supports(kStrong, row("the job waits for a CPU per second it runs",
+                            "firstwait_process_runqueue_seconds_total", pushed.entity, pushed,
+                            "ratio", true))
+        .hints(0, std::move(e))
+        .where(room.host);
+    because = fmt::format("other workloads use {:.1f} of the {:.0f} CPUs and come before the job",
+                          foreign.now, room.host_cpus);
+    w.link("Neighbours take the CPUs", room.host,
+           fmt::format("the job waits {} as long as it runs", times(pushed.now)));
   } else if (foreign.has_before() && foreign.now < 1.5 * foreign.before) {
     w.contradicts(kPositive, fmt::format("others use {:.1f} CPUs, as before", foreign.now),
                   std::move(e));
@@ -68,14 +98,18 @@ Verdict test(const View& view) {
     return known_now(r.host_busy) && r.host_cpus > 0;
   });
   if (!seen) return untested({kNeeds[0]});
-  if (!w.gate(stake(view, kPhasesExplained))) return std::move(w).verdict("", {});
+  const Reading pushed = pushed_aside(view);
+  // Time of the GPU's phases is laid to the CPUs only where the job is seen waiting for them.
+  if (!w.gate(known_now(pushed) ? stake(view, kPhasesExplained) : stake(view, kCpuPhases)))
+    return std::move(w).verdict("", {});
   std::string because;
   for (const auto& room : rooms) {
     if (!known_now(room.host_busy) || !(room.host_cpus > 0) || w.decided()) continue;
-    weigh_host(w, view, room, because);
+    weigh_host(w, view, room, pushed, because);
   }
   for (const auto& r : sum_by_entity(rate(view, "firstwait_process_runqueue_seconds_total")))
-    if (w.decided() && r.has_before() && r.now >= 2 * r.before && r.now > 0.1) {
+    if (w.decided() && !known_now(pushed) && r.has_before() && r.now >= 2 * r.before &&
+        r.now > 0.1) {
       w.hints(kWeak, row("the job waits for a CPU", "firstwait_process_runqueue_seconds_total",
                          r.entity, r, "s/s", true));
       break;

@@ -21,6 +21,31 @@ TEST(ContentionCpu, OthersFillTheHost) {
   EXPECT_GE(v.llr, 4);
 }
 
+TEST(ContentionCpu, OthersThatWereThereComeBeforeTheJob) {
+  const auto v = test(
+      "phase collective 0.01 -> 0.16\n"
+      "phase backward 0.04 -> 0.13\n"
+      "rank 0 a\n"
+      "setting host/a cpu.count = 2\n"
+      "counter node_cpu_seconds_total{mode=user} host/a 2 -> 2\n"
+      "counter firstwait_process_runqueue_seconds_total{role=loader} rank/0 0.1 -> 3.0\n"
+      "counter firstwait_process_cpu_seconds_total{role=loader} rank/0 0.1 -> 0.05\n");
+  ASSERT_EQ(v.outcome, Outcome::supported) << v.reason << v.because;
+  EXPECT_GE(v.llr, 3);
+  EXPECT_EQ(v.where.front(), "host/a");
+}
+
+TEST(ContentionCpu, OthersThatWereThereAndDoNotDisturb) {
+  const auto v = test(
+      "phase input_wait 0.02 -> 0.40\n"
+      "rank 0 a\n"
+      "setting host/a cpu.count = 2\n"
+      "counter node_cpu_seconds_total{mode=user} host/a 2 -> 2\n"
+      "counter firstwait_process_runqueue_seconds_total{role=loader} rank/0 0.3 -> 0.35\n"
+      "counter firstwait_process_cpu_seconds_total{role=loader} rank/0 0.1 -> 0.1\n");
+  EXPECT_EQ(v.outcome, Outcome::refuted) << v.reason << v.because;
+}
+
 TEST(ContentionCpu, OwnLoadFillsTheHost) {
   const auto v = test(
       "phase input_wait 0.02 -> 0.40\n"

@@ -40,21 +40,48 @@ double planned_threads(const View& view, const CpuRoom& room, std::string* how) 
   return 0;
 }
 
+// Threads of the job that wait for a CPU wait for each other only while the job has most of them.
+void weigh_others(Weighing& w, const View& view) {
+  for (const auto& room : cpu_rooms(view)) {
+    if (!known_now(room.used) || !known_now(room.host_busy) || room.confined()) continue;
+    double used = 0;
+    for (const auto& other : cpu_rooms(view))
+      if (other.host == room.host && known_now(other.used)) used += other.used.now;
+    Reading others = room.host_busy;
+    others.now -= used;
+    others.before = kNaN;
+    if (others.now <= used) return;
+    w.contradicts(
+        kStrong, fmt::format("other programs use {:.1f} CPUs, the job {:.1f}", others.now, used),
+        row("CPUs that others use", "node_cpu_seconds_total", room.host, others, "CPUs", false));
+    return;
+  }
+}
+
 Verdict test(const View& view) {
   Weighing w;
-  if (!w.gate(stake(view, kPhasesExplained))) return std::move(w).verdict("", {});
+  const Stake s = stake(view, kPhasesExplained);
+  if (!w.gate(s)) return std::move(w).verdict("", {});
   std::string because;
   const auto queue = sum_by_entity(rate(view, "firstwait_process_runqueue_seconds_total"));
   const auto cpu = sum_by_entity(rate(view, "firstwait_process_cpu_seconds_total"));
   const auto waits = ratio(queue, cpu);
   for (const auto& r : waits) {
     if (r.now >= kQueue.value) {
-      w.supports(r.has_before() && r.before >= 0.8 * r.now ? kWeak : kPositive,
+      w.supports(kPositive,
                  row("threads wait for a CPU per second they run",
                      "firstwait_process_runqueue_seconds_total", r.entity, r, "ratio", true));
       because = fmt::format("threads wait {} as long for a CPU as they run", times(r.now));
       w.where(r.entity).link("Threads wait for a CPU", r.entity,
                              times(r.now) + " their running time");
+      // What was as it is now did not make the step longer.
+      if (s.before_s == s.before_s && r.has_before() && r.now < 1.5 * r.before)
+        w.contradicts(kStrong,
+                      fmt::format("threads waited {} as long as they ran before, {} now",
+                                  times(r.before), times(r.now)),
+                      row("as before", "firstwait_process_runqueue_seconds_total", r.entity, r,
+                          "ratio", false));
+      weigh_others(w, view);
       break;
     }
     w.contradicts(kStrong, fmt::format("threads wait {} of the time they run", percent(r.now)),

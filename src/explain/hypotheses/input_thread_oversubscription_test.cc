@@ -36,6 +36,25 @@ TEST(InputThreadOversubscription, ThreadsThatRunAtOnceRefute) {
   EXPECT_EQ(v.reason, "threads wait 3 % of the time they run");
 }
 
+TEST(InputThreadOversubscription, ThreadsThatQueuedAsMuchBeforeRefute) {
+  ViewBuilder b;
+  b.phase(Phase::input_wait, 0.4, 0.01).setting("host/a", "cpu.count", "16").rank(0, "a");
+  b.counter("firstwait_process_runqueue_seconds_total", "host/a", 30, 35)
+      .counter("firstwait_process_cpu_seconds_total", "host/a", 10, 10);
+  EXPECT_EQ(test(b).outcome, Outcome::refuted);
+}
+
+TEST(InputThreadOversubscription, OtherProgramsOnTheCpusRefute) {
+  ViewBuilder b;
+  b.phase(Phase::input_wait, 0.4, 0.01).setting("host/a", "cpu.count", "2").rank(0, "a");
+  b.counter("firstwait_process_runqueue_seconds_total", "rank/0", 0.1, 3)
+      .counter("firstwait_process_cpu_seconds_total", "rank/0", 0.1, 0.1)
+      .counter("node_cpu_seconds_total", "host/a", 2, 2, {{"mode", "user"}});
+  const auto v = test(b);
+  EXPECT_EQ(v.outcome, Outcome::refuted);
+  EXPECT_EQ(v.reason, "other programs use 1.9 CPUs, the job 0.1");
+}
+
 TEST(InputThreadOversubscription, OneThreadPerProcessRefutes) {
   auto b = eight_ranks();
   b.setting("job/j", "env.OMP_NUM_THREADS", "1");

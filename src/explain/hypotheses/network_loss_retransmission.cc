@@ -1,10 +1,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
+#include <vector>
 
 #include "explain/placing.h"
+#include "explain/storage_signals.h"
 
 namespace firstwait {
 namespace {
@@ -66,6 +67,16 @@ void weigh_rise(Weighing& w, const Reading& r, std::string_view what, std::strin
   }
 }
 
+// What of the step crosses a network at all: collectives of ranks on one host do not, nor does the
+// reading of a local disk.
+std::vector<Phase> over_the_network(const View& view) {
+  std::vector<Phase> out;
+  if (job_hosts(view).size() != 1) out = {Phase::collective, Phase::p2p};
+  if (data_is_remote(view).value_or(true))
+    out.insert(out.end(), {Phase::input_wait, Phase::checkpoint});
+  return out;
+}
+
 Verdict test(const View& view) {
   const Tcp t = tcp(view);
   Reading rdma;
@@ -85,8 +96,21 @@ Verdict test(const View& view) {
     return untested({"node_netstat_Tcp_RetransSegs", "firstwait_rdma_packet_seq_err_total"});
 
   Weighing w;
-  w.gate(stake_or_unexplained(
-      view, std::array{Phase::collective, Phase::p2p, Phase::input_wait, Phase::checkpoint}));
+  const auto phases = over_the_network(view);
+  if (phases.empty()) {
+    const auto hosts = job_hosts(view);
+    w.contradicts(
+        kVeryStrong, "all ranks are on one host and the data set on its own disk",
+        fact("file system of the data set", "dataset.fstype", hosts.front(), kNaN, "", false));
+    return std::move(w).verdict("", {});
+  }
+  w.gate(stake_or_unexplained(view, phases));
+  // A loader that does not wait for reads does not wait for the network.
+  if (const double blocked = blocked_in_reads(view);
+      blocked < 0.2 &&
+      phase_excess(view, Phase::input_wait) > phase_excess(view, Phase::collective))
+    w.contradicts(kStrong, fmt::format("workers spend {} of their time in reads", percent(blocked)),
+                  fact("workers blocked in reads", "loader.fetch", "", blocked, "ratio", false));
   std::string because;
   if (rdma_known && rdma.now_count >= kCounted.value) {
     const auto port = port_of(rdma);

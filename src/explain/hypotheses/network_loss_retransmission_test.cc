@@ -68,6 +68,24 @@ TEST(NetworkLoss, LossWithoutSlowerCommunicationIsNotTheCause) {
   EXPECT_EQ(test(b).outcome, Outcome::refuted);
 }
 
+TEST(NetworkLoss, RanksOnOneHostReduceOverNoNetwork) {
+  auto b = tcp(0.1, 100);
+  b.rank(0, "a").rank(1, "a");
+  EXPECT_EQ(test(b).outcome, Outcome::refuted);
+  b.setting("job/x", "dataset.fstype", "ext4");
+  const auto v = test(b);
+  EXPECT_EQ(v.outcome, Outcome::refuted);
+  EXPECT_EQ(v.reason, "all ranks are on one host and the data set on its own disk");
+}
+
+TEST(NetworkLoss, OneHostThatReadsOverTheNetworkMayBeHeldUpByLoss) {
+  ViewBuilder b;
+  b.phase(Phase::input_wait, 0.5, 0.1).rank(0, "a").setting("job/x", "dataset.fstype", "nfs4");
+  b.counter("node_netstat_Tcp_RetransSegs", "host/a", 0.1, 100)
+      .counter("node_netstat_Tcp_OutSegs", "host/a", 10000, 10000);
+  EXPECT_EQ(test(b).outcome, Outcome::supported);
+}
+
 TEST(NetworkLoss, LongCollectivesAloneSayNothing) {
   ViewBuilder b;
   EXPECT_EQ(test(b.phase(Phase::collective, 0.5, 0.1)).outcome, Outcome::untested);

@@ -25,6 +25,7 @@ bool full(const StorageUse& u) {
 constexpr ReadCeiling kCeiling{.limit = "storage.read_iops",
                                .metric = "reads",
                                .unit = "1/s",
+                               .own = "",
                                .rate = [](const StorageUse& u) -> const Reading& { return u.ops; },
                                .applies = small,
                                .text = [](double ops) { return three_digits(ops) + " reads/s"; },

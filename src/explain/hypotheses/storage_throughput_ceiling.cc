@@ -15,6 +15,7 @@ constexpr ReadCeiling kCeiling{
     .limit = "storage.read_bytes_per_second",
     .metric = "read_bytes",
     .unit = "bytes/s",
+    .own = "firstwait_process_read_bytes_total",
     .rate = [](const StorageUse& u) -> const Reading& { return u.bytes; },
     .applies = large,
     .text = [](double rate) { return bytes_per_second(rate); }};

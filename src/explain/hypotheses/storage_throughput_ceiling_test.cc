@@ -1,3 +1,4 @@
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "explain/testing/case_file.h"
@@ -99,6 +100,37 @@ TEST(StorageThroughputCeiling, WithoutStorageMetrics) {
       "phase input_wait 0.02 -> 0.40\n"
       "phase backward 0.10 -> 0.10\n");
   EXPECT_EQ(v.outcome, Outcome::untested) << v.reason << v.because;
+}
+
+constexpr const char* kIdleDisk =
+    "phase input_wait 0.02 -> 0.40\n"
+    "phase backward 0.10 -> 0.10\n"
+    "rank 0 a\n"
+    "loader 2 0.9 0.95\n"
+    "counter node_disk_read_bytes_total{device=vda} host/a 12e6 -> 3.5e6\n"
+    "counter node_disk_reads_completed_total{device=vda} host/a 100 -> 30\n"
+    "counter node_disk_read_time_seconds_total{device=vda} host/a 0.02 -> 0.005\n"
+    "counter node_disk_io_time_seconds_total{device=vda} host/a 0.02 -> 0.005\n"
+    "counter firstwait_process_read_bytes_total{role=loader} rank/0 12e6 -> 3.5e6\n";
+
+TEST(StorageThroughputCeiling, ALimitOnTheRanksControlGroup) {
+  const auto v =
+      test(std::string(kIdleDisk) + "setting rank/0 storage.read_bytes_per_second = 3500000\n");
+  ASSERT_EQ(v.outcome, Outcome::supported) << v.reason << v.because;
+  EXPECT_GE(v.llr, 5);
+  EXPECT_EQ(v.where.front(), "rank/0");
+}
+
+TEST(StorageThroughputCeiling, ALimitThatIsNotReached) {
+  const auto v =
+      test(std::string(kIdleDisk) + "setting rank/0 storage.read_bytes_per_second = 35000000\n");
+  EXPECT_LT(v.llr, 3) << v.because;
+}
+
+TEST(StorageThroughputCeiling, ReadsThatAnIdleDiskDoesNotKnowOfAreHeldBackBeforeIt) {
+  const auto v = test(kIdleDisk);
+  ASSERT_EQ(v.outcome, Outcome::supported) << v.reason << v.because;
+  EXPECT_THAT(v.because, testing::HasSubstr("a limit before the disk"));
 }
 
 }  // namespace

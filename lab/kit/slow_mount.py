@@ -1,0 +1,27 @@
+"""The data set behind lab-slowfs: a mount whose server may get slow."""
+import pathlib
+import subprocess
+import time
+
+from kit.job import program
+
+
+class SlowMount:
+    def __init__(self, lab):
+        self.source, self.point, self.control = lab.work / "data", lab.work / "remote", lab.work / "slow"
+        for folder in (self.source, self.point):
+            folder.mkdir(exist_ok=True)
+        self.set()
+        self.process = subprocess.Popen([program("lab-slowfs"), self.source, self.control, self.point])
+        lab.others_to_the_end.append(self.process)
+        until = time.monotonic() + 10
+        while not self.point.is_mount():
+            if time.monotonic() > until:
+                raise RuntimeError("lab-slowfs did not mount")
+            time.sleep(0.05)
+        lab.data = self.point
+
+    def set(self, read_ms=0.0, open_ms=0.0, bytes_per_second=0.0):
+        new = pathlib.Path(str(self.control) + ".new")
+        new.write_text(f"{read_ms} {open_ms} {bytes_per_second}\n")
+        new.rename(self.control)
