@@ -174,7 +174,8 @@ class Foreign:
     """How many processors programs use that do not belong to the lab: what makes a result doubtful."""
 
     def __init__(self, lab):
-        self.lab, self.begin, self.first = lab, time.monotonic(), self._now()
+        self.lab, self.begin = lab, time.monotonic()
+        self.first = self._now()
 
     def _now(self):
         fields = list(map(int, pathlib.Path("/proc/stat").read_text().split("\n")[0].split()[1:9]))
