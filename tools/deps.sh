@@ -8,7 +8,7 @@ packages="g++ cmake ninja-build pkg-config libfmt-dev libsimdjson-dev libisal-de
   libyaml-cpp-dev libpugixml-dev libpcre2-dev libboost-dev libeigen3-dev libcurl4-openssl-dev
   libprotozero-dev npm ca-certificates"
 [ "$what" = test ] || [ "$what" = bench ] && packages="$packages libgtest-dev libgmock-dev clang-16 libclang-rt-16-dev
-  clang-tidy-16 clang-format-16 python3 ccache mold python3-torch libopenblas0-pthread"
+  clang-tidy-16 clang-format-16 python3 ccache mold python3-torch libopenblas0-pthread libfuse3-dev fuse3 iproute2 iptables ethtool"
 [ "$what" = bench ] && packages="$packages prometheus-node-exporter netdata"
 [ "$what" = lab ] && packages="$packages python3 libfuse3-dev fuse3 iproute2 iptables ethtool"
 missing=""

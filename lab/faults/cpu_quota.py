@@ -8,11 +8,11 @@ class Fault(Base):
     place = ("rank/1",)
     needs = ("cgroup.cpu",)
     groups = ("cpu",)
-    job = {"transform_ms": 20}
+    job = {"transform_ms": 40}
     least = 20
 
     def start(self, lab):
-        lab.groups[1].cpu_quota(self.random.uniform(0.10, 0.16))
+        lab.groups[1].cpu_quota(self.random.uniform(0.16, 0.22))
 
     def stop(self, lab):
         if lab.groups:

@@ -1,4 +1,3 @@
-from kit import load
 from kit.fault import Fault as Base, Proof
 from kit.slow_mount import SlowMount
 
@@ -9,16 +8,16 @@ class Fault(Base):
     causes = ("storage.metadata", "storage.latency")
     needs = ("fuse",)
     job = {"layout": "files", "records": 4096, "record_bytes": 8192, "batch": 16}
-    least = 3
+    least = 5
 
     def prepare(self, lab):
         self.mount = SlowMount(lab)
 
     def start(self, lab):
-        self.mount.set(open_ms=self.random.uniform(14, 20))
+        self.mount.set(open_ms=self.random.uniform(25, 35))
 
     def stop(self, lab):
         self.mount.set()
 
     def proof(self, lab):
-        return Proof("seconds in which the workers slept", load.workers_asleep(lab))
+        return Proof("milliseconds that a read of the mount takes", self.mount.probe())

@@ -2,13 +2,13 @@ import os
 import signal
 import threading
 
-from kit import load
 from kit.fault import Fault as Base, Proof
 
 
 class Fault(Base):
     family = "workers"
-    title = "the training process of one rank is stopped again and again (SIGSTOP)"
+    title = "the training process of one rank is stopped several times in each step (SIGSTOP)"
+    running, stopped = 0.03, 0.03
     causes = ("sync.straggler", "gpu.slow_device")
     place = ("rank/1",)
     job = {"ranks": 3, "workers": 1}
@@ -22,10 +22,10 @@ class Fault(Base):
         pid = lab.job.pids(1)[0]
 
         def run():
-            while not self.ending.wait(0.1):
+            while not self.ending.wait(self.running):
                 os.kill(pid, signal.SIGSTOP)
                 self.stops += 1
-                self.ending.wait(0.15)
+                self.ending.wait(self.stopped)
                 os.kill(pid, signal.SIGCONT)
         self.thread = threading.Thread(target=run, daemon=True)
         self.thread.start()

@@ -12,7 +12,7 @@ class SlowMount:
         for folder in (self.source, self.point):
             folder.mkdir(exist_ok=True)
         self.set()
-        self.process = subprocess.Popen([program("lab-slowfs"), self.source, self.control, self.point])
+        self.process = subprocess.Popen([program("lab-slowfs"), self.source, self.control, self.point], stderr=subprocess.DEVNULL)
         lab.others_to_the_end.append(self.process)
         until = time.monotonic() + 10
         while not self.point.is_mount():
@@ -25,3 +25,11 @@ class SlowMount:
         new = pathlib.Path(str(self.control) + ".new")
         new.write_text(f"{read_ms} {open_ms} {bytes_per_second}\n")
         new.rename(self.control)
+
+    def probe(self):
+        """How long opening a file of the data set and reading a little of it takes now."""
+        path = next(p for p in self.point.rglob("*.*") if p.is_file() and p.suffix != ".new")
+        begin = time.monotonic()
+        with open(path, "rb", buffering=0) as file:
+            file.read(4096)
+        return 1e3 * (time.monotonic() - begin)

@@ -94,6 +94,15 @@ std::vector<Ceiling> ceilings_with(const InputRates& r, const Assumptions& set,
   return {storage, prepare, gpu};
 }
 
+// Whether the storage is found to deliver all that it can: then what it delivers now is its
+// ceiling.
+bool storage_is_full(const Report& report) {
+  return std::any_of(report.findings.begin(), report.findings.end(), [](const Finding& f) {
+    return (f.cause == "storage.throughput_ceiling" || f.cause == "storage.iops_ceiling") &&
+           f.confidence >= 0.5;
+  });
+}
+
 }  // namespace
 
 std::vector<std::string> action_ids() {
@@ -118,6 +127,11 @@ Prediction predict(const View& view, const Report& report, const std::string& ac
   if (changes_input) {
     p.ceilings = ceilings_with(r, set, assume);
     const double rate = static_cast<double>(r.ranks) * r.samples / r.step_s;
+    if (Ceiling& storage = p.ceilings.front(); rate > 0 && storage_is_full(report)) {
+      storage.now = rate;
+      if (std::isnan(storage.then)) storage.then = rate;
+      storage.from = "what it delivers now, which is all it can";
+    }
     const Ceiling* lowest = nullptr;
     for (const auto& c : p.ceilings)
       if (c.then == c.then && (lowest == nullptr || c.then < lowest->then)) lowest = &c;

@@ -41,6 +41,18 @@ TEST(Predict, AnAssumedStorageRateMayBindFirst) {
   EXPECT_NEAR(p.speedup.hi, 300 / (64 / 0.288), 0.01);
 }
 
+TEST(Predict, MoreWorkersDoNotHelpWhileTheStorageIsAtItsCeiling) {
+  const auto b = loader_bound();
+  Report report;
+  Finding f;
+  f.cause = "storage.throughput_ceiling";
+  f.confidence = 0.9;
+  report.findings.push_back(f);
+  const auto p = predict(b.view(), report, "loader.more_workers", {{"loader.num_workers", 12}}, {});
+  EXPECT_EQ(p.then_bound_by, "storage");
+  EXPECT_NEAR(p.speedup.hi, 1, 0.01);
+}
+
 TEST(Predict, WithoutLoaderTimesItSaysWhatIsMissing) {
   ViewBuilder b(false);
   b.phase(Phase::input_wait, 0.1, 0).phase(Phase::forward, 0.1, 0);

@@ -44,9 +44,9 @@ double planned_threads(const View& view, const CpuRoom& room, std::string* how) 
 void weigh_others(Weighing& w, const View& view) {
   for (const auto& room : cpu_rooms(view)) {
     if (!known_now(room.used) || !known_now(room.host_busy) || room.confined()) continue;
-    double used = 0;
+    double used = 0;  // of the whole host: a rank's own room holds a part of it
     for (const auto& other : cpu_rooms(view))
-      if (other.host == room.host && known_now(other.used)) used += other.used.now;
+      if (other.host == room.host && known_now(other.used)) used = std::max(used, other.used.now);
     Reading others = room.host_busy;
     others.now -= used;
     others.before = kNaN;

@@ -55,6 +55,18 @@ TEST(InputThreadOversubscription, OtherProgramsOnTheCpusRefute) {
   EXPECT_EQ(v.reason, "other programs use 1.9 CPUs, the job 0.1");
 }
 
+TEST(InputThreadOversubscription, OtherProgramsRefuteAlsoWhereEveryRankHasAMask) {
+  ViewBuilder b(false);
+  b.phase(Phase::backward, 0.1, 0).setting("host/a", "cpu.count", "2");
+  for (int32_t r = 0; r < 3; ++r) {
+    b.rank(r, "a").setting("rank/" + std::to_string(r), "cpu.affinity", "0-1");
+    b.counter("firstwait_process_runqueue_seconds_total", "rank/" + std::to_string(r), 1.2, 1.2)
+        .counter("firstwait_process_cpu_seconds_total", "rank/" + std::to_string(r), 0.2, 0.2);
+  }
+  b.counter("node_cpu_seconds_total", "host/a", 1.9, 1.9, {{"mode", "user"}});
+  EXPECT_EQ(test(b).outcome, Outcome::refuted);
+}
+
 TEST(InputThreadOversubscription, OneThreadPerProcessRefutes) {
   auto b = eight_ranks();
   b.setting("job/j", "env.OMP_NUM_THREADS", "1");

@@ -101,8 +101,16 @@ Verdict test(const View& view) {
   if (!any) {
     // Only the workers' own times: they read, but what is slow is not seen.
     if (blocked >= kBlocked.value) {
-      w.supports(1.5, fact("workers blocked in reads", "loader.fetch", "", blocked, "ratio", true));
+      // A file system that is known to be remote and keeps no counters of its own: FUSE, most
+      // often.
+      const bool remote = data_is_remote(view).value_or(false);
+      w.supports(remote ? kStrong : 1.5,
+                 fact("workers blocked in reads", "loader.fetch", "", blocked, "ratio", true));
       because = fmt::format("loader workers spend {} of their time in reads", percent(blocked));
+      if (const auto device = setting(view, "dataset.device"); remote && device) {
+        because += " from " + *device;
+        w.where("storage/" + *device).link("Reads slow", "storage/" + *device, percent(blocked));
+      }
     } else {
       w.contradicts(kStrong,
                     fmt::format("workers spend {} of their time in reads", percent(blocked)),

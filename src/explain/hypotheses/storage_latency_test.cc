@@ -99,5 +99,18 @@ TEST(StorageLatency, WithoutStorageMetrics) {
   EXPECT_EQ(v.outcome, Outcome::untested) << v.reason << v.because;
 }
 
+TEST(StorageLatency, ARemoteFileSystemWithoutCountersIsJudgedByItsReaders) {
+  const std::string wait =
+      "phase input_wait 0.02 -> 0.40\n"
+      "phase backward 0.10 -> 0.10\n"
+      "setting rank/0 dataset.fstype = fuse.s3fs\n"
+      "setting rank/0 dataset.device = s3fs\n";
+  const auto v = test(wait + "loader 2 0.9 0.95\n");
+  ASSERT_EQ(v.outcome, Outcome::supported) << v.reason;
+  EXPECT_GE(v.llr, 3);
+  EXPECT_EQ(v.where.front(), "storage/s3fs");
+  EXPECT_EQ(test(wait + "loader 2 0.9 0.10\n").outcome, Outcome::refuted);
+}
+
 }  // namespace
 }  // namespace firstwait
