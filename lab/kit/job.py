@@ -67,7 +67,6 @@ class Job:
             time.sleep(0.1)
 
     def set(self, **knobs):
-        """`rank_1` at the end of a name would be for that rank: use set_for."""
         self.knobs.update(knobs)
         self._write_knobs()
 
