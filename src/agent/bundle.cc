@@ -132,6 +132,37 @@ bool plain(std::string_view part) {
 
 }  // namespace
 
+Status compress_file(const std::string& path) {
+  struct Close {
+    void operator()(std::FILE* f) const { std::fclose(f); }
+  };
+  const std::string packed = path + ".zst";
+  const Error failed{"cannot be compressed", path, "free some space"};
+  const std::unique_ptr<std::FILE, Close> in(std::fopen(path.c_str(), "re"));
+  if (!in) return failed;
+  std::unique_ptr<std::FILE, Close> out(std::fopen(packed.c_str(), "we"));
+  const std::unique_ptr<ZSTD_CCtx, size_t (*)(ZSTD_CCtx*)> context(ZSTD_createCCtx(),
+                                                                   ZSTD_freeCCtx);
+  if (!out || !context) return failed;
+  std::string text(ZSTD_CStreamInSize(), '\0'), block(ZSTD_CStreamOutSize(), '\0');
+  bool good = true;
+  for (bool last = false; good && !last;) {
+    ZSTD_inBuffer from{text.data(), std::fread(text.data(), 1, text.size(), in.get()), 0};
+    last = from.size < text.size();
+    good = std::ferror(in.get()) == 0;
+    for (bool done = false; good && !done;) {
+      ZSTD_outBuffer to{block.data(), block.size(), 0};
+      const size_t left =
+          ZSTD_compressStream2(context.get(), &to, &from, last ? ZSTD_e_end : ZSTD_e_continue);
+      good = ZSTD_isError(left) == 0 && std::fwrite(block.data(), 1, to.pos, out.get()) == to.pos;
+      done = last ? left == 0 : from.pos == from.size;
+    }
+  }
+  good = std::fclose(out.release()) == 0 && good;
+  std::remove(good ? path.c_str() : packed.c_str());
+  return good ? Status(Done{}) : Status(failed);
+}
+
 Status write_fwb(const std::string& directory, const std::string& path) {
   const Error failed{"the bundle cannot be written", path,
                      "check the directory, its permissions and the free space"};

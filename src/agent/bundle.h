@@ -11,6 +11,9 @@ namespace firstwait {
 // Writes the plain files of a directory, not those below it.
 Status write_fwb(const std::string& directory, const std::string& path);
 
+// Replaces the file by FILE.zst.
+Status compress_file(const std::string& path);
+
 // Replaces names of hosts, users and paths by others, the same one by the same everywhere, so that
 // what belongs together still does. Times, numbers and names of metrics stay.
 class Redactor {

@@ -31,6 +31,25 @@ TEST(Redactor, WordsThatContainANameAndNamesOfMetricsStay) {
             "node_load1{instance=\"host-1\"} 1 channel");
 }
 
+TEST(Bundle, AFileIsReplacedByItsCompressedSelf) {
+  Tree tree;
+  std::string text;
+  for (int i = 0; i < 100'000; ++i) text += "node_load1 " + std::to_string(i) + "\n";
+  tree.file("metrics.om", text);
+  ASSERT_TRUE(compress_file(tree.path() + "/metrics.om"));
+  EXPECT_FALSE(read_whole(tree.path() + "/metrics.om"));
+  const auto packed = read_whole(tree.path() + "/metrics.om.zst");
+  ASSERT_TRUE(packed);
+  EXPECT_LT(packed->size(), text.size() / 4);
+  std::string again(text.size() + 1, '\0');
+  EXPECT_EQ(ZSTD_decompress(again.data(), again.size(), packed->data(), packed->size()),
+            text.size());
+  again.resize(text.size());
+  EXPECT_EQ(again, text);
+  EXPECT_FALSE(compress_file(tree.path() + "/none.om"));
+  EXPECT_FALSE(read_whole(tree.path() + "/none.om.zst"));
+}
+
 TEST(Bundle, TheFileIsATarInZstd) {
   Tree tree, out;
   tree.file("metrics.om", std::string(1000, 'x')).file("events.jsonl", "{}\n");

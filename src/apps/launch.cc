@@ -19,6 +19,18 @@ namespace {
 constexpr int kPassedOn[] = {SIGINT,  SIGTERM, SIGHUP,  SIGQUIT, SIGUSR1,
                              SIGUSR2, SIGALRM, SIGCONT, SIGWINCH};
 
+// Neither a full disk nor a reader that is gone may end what watches over the program.
+constexpr int kIgnored[] = {SIGPIPE, SIGXFSZ};
+
+// Ignores them here; those that were not ignored before are the program's again.
+sigset_t ignore_for_us() {
+  sigset_t restored;
+  sigemptyset(&restored);
+  for (const int signal : kIgnored)
+    if (::signal(signal, SIG_IGN) != SIG_IGN) sigaddset(&restored, signal);
+  return restored;
+}
+
 std::vector<std::string> environment_with(const Launch::Environment& add) {
   std::vector<std::string> out;
   for (char** entry = environ; *entry != nullptr; ++entry) {
@@ -53,7 +65,9 @@ Launch Launch::start(const std::vector<std::string>& command, const Environment&
   posix_spawnattr_t attributes;
   ::posix_spawnattr_init(&attributes);
   ::posix_spawnattr_setsigmask(&attributes, &l.before_);
-  ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+  const sigset_t restored = ignore_for_us();
+  ::posix_spawnattr_setsigdefault(&attributes, &restored);
+  ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
   l.error_ = ::posix_spawnp(&l.pid_, command.front().c_str(), nullptr, &attributes,
                             pointers(command).data(), pointers(environment).data());
   ::posix_spawnattr_destroy(&attributes);

@@ -14,7 +14,8 @@ class Launch {
  public:
   using Environment = std::vector<std::pair<std::string, std::string>>;
 
-  // Blocks the signals that are passed on, for this thread and those it starts later. `add` goes on
+  // Blocks the signals that are passed on, for this thread and those it starts later, and ignores
+  // those by which a write can end a process. `add` goes on
   // top of the environment.
   static Launch start(const std::vector<std::string>& command, const Environment& add);
   Launch(Launch&& other) noexcept;

@@ -10,9 +10,11 @@
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <deque>
 #include <filesystem>
 #include <optional>
 
+#include "agent/bundle.h"
 #include "apps/launch.h"
 #include "apps/live.h"
 #include "apps/run_report.h"
@@ -31,6 +33,8 @@ constexpr int kPollMilliseconds = 100;
 constexpr auto kLivePeriod = std::chrono::seconds(3);
 // The sampler keeps an hour: what it has is written before it forgets.
 constexpr auto kNodePeriod = std::chrono::minutes(30);
+// Compressed, half an hour takes some megabytes: days fit. Beyond it the oldest parts go.
+constexpr uint64_t kNodeBytes = uint64_t{1} << 30;
 
 // "train" of "python3 -m torch.distributed.run src/train.py": the first word that names a script,
 // else the program.
@@ -131,7 +135,7 @@ class Run {
     while (!program.wait(kPollMilliseconds)) {
       poll(false);
       if (Clock::now() >= next_node) {
-        write_node();
+        write_node(false);
         next_node += kNodePeriod;
       }
       if (!live_ || Clock::now() < next_view) continue;
@@ -140,14 +144,18 @@ class Run {
     }
     poll(true);
     sampler_.stop();
-    write_node();
+    write_node(true);
     live_.reset();
   }
 
   void report() const {
-    for (const auto& entry : recorder_.health().entries())
+    const Health health = recorder_.health();
+    for (const auto& entry : health.entries())
       tell(fmt::format("{}: {} {}; {}", entry.source, entry.count, entry.counter->name,
                        entry.counter->remedy));
+    if (nodes_dropped_ > 0)
+      tell(fmt::format("{}: the oldest {} half hours of the machine's metrics made room", bundle_,
+                       nodes_dropped_));
     if (recorder_.steps() == 0) {
       tell(recorder_.processes() == 0 ? "no step was seen: no Python with PyTorch ran, or one that "
                                         "ignores PYTHONPATH (-I, -E, -S)"
@@ -165,7 +173,7 @@ class Run {
   }
 
   // What the machine did since the last call.
-  void write_node() {
+  void write_node(bool last) {
     const std::string folder =
         bundle_ + "/node" + (node_parts_ == 0 ? "" : "-" + std::to_string(node_parts_));
     ++node_parts_;
@@ -176,6 +184,16 @@ class Run {
     complain(sampler_.write_bundle(folder, from));
     for (const char* name : {"/events.jsonl", "/settings.jsonl"})  // nothing to tell: no file
       if (fs::file_size(folder + name, ignored) == 0) fs::remove(folder + name, ignored);
+    if (!last) complain(compress_file(folder + "/metrics.om"));
+    uint64_t bytes = 0;
+    for (const auto& file : fs::directory_iterator(folder, ignored))
+      bytes += file.is_regular_file(ignored) ? file.file_size(ignored) : 0;
+    node_bytes_ += bytes;
+    nodes_.emplace_back(folder, bytes);
+    for (; node_bytes_ > kNodeBytes && nodes_.size() > 1; nodes_.pop_front(), ++nodes_dropped_) {
+      fs::remove_all(nodes_.front().first, ignored);
+      node_bytes_ -= nodes_.front().second;
+    }
   }
 
   void complain(const Status& written) {
@@ -193,7 +211,9 @@ class Run {
   Sampler sampler_{{.world = {.host = this_host(), .processes = processes_}}};
   std::optional<LiveView> live_;
   Ns node_from_ = kNoTime;
-  int node_parts_ = 0;
+  int node_parts_ = 0, nodes_dropped_ = 0;
+  std::deque<std::pair<std::string, uint64_t>> nodes_;  // folders of the parts, their sizes
+  uint64_t node_bytes_ = 0;
   bool complained_ = false;
 };
 

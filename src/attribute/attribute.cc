@@ -187,9 +187,9 @@ Attribution attribute(const Evidence& evidence) {
   a.straggles = std::move(workers.straggles);
   a.offsets = std::move(workers.offsets);
   fill_level(evidence, table, grid, a);
+  name_carriers(table, grid, a.current, a.ledger);
   a.steps = std::move(grid.steps);
   use_peers(a);
-  name_carriers(a.rank_stats, a.ledger);
   a.groupings = group_slow_ranks(evidence, grid.ranks.ranks, slow_ranks(a));
   a.ranks = std::move(grid.ranks);
   return a;

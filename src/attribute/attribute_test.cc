@@ -226,6 +226,27 @@ TEST(Attribute, HostileTimesDoNotOverflow) {
   EXPECT_EQ(a.steps.size(), 20U);
 }
 
+// Rank 1's two loader workers deliver in turn: it waits in every other step, when rank 0 waits for
+// it; in the steps between rank 0 waits a little longer.
+TEST(Attribute, ARankThatWaitsEveryOtherStepCarriesTheWait) {
+  Evidence evidence;
+  for (int32_t step = 0; step < 61; ++step)
+    for (int32_t rank = 0; rank < 2; ++rank) {
+      const bool slow = step % 2 == 0;
+      const Ns whole = slow ? 95'000'000 : 8'000'000;
+      const Ns wait = rank == 0 ? 2'500'000 : slow ? 90'000'000 : 50'000;
+      const auto row = evidence.steps.append(kNoName, rank, step, kNoTime, whole);
+      evidence.steps.set_phase(row, Phase::input_wait, wait);
+      evidence.steps.set_phase(row, Phase::backward, 2'000'000);
+      evidence.steps.set_phase(row, Phase::collective, whole - wait - 2'500'000);
+    }
+  const Attribution a = diagnose(evidence);
+  for (const auto& row : a.ledger)
+    if (row.phase == Phase::input_wait) {
+      EXPECT_EQ(row.ranks, std::vector<int32_t>{1});
+    }
+}
+
 TEST(Attribute, ManyRanksAndStepsWithOneRowEachStayInProportion) {
   Evidence evidence;
   for (int32_t i = 0; i < 20'000; ++i) evidence.steps.append(kNoName, i, i, kNoTime, 1000);

@@ -96,18 +96,22 @@ std::vector<double> persistence(const Lateness& l, const std::vector<size_t>& co
   return share;
 }
 
+std::vector<double> phase_values(const StepTable& table, const StepGrid& grid, size_t r,
+                                 Phase phase, const std::vector<size_t>& columns) {
+  std::vector<double> values;
+  if (table.phases[index(phase)].empty()) return values;
+  for (const size_t c : columns)
+    if (const uint32_t row = grid.row_at(r, c); row != kNoRow)
+      if (const Ns v = table.phase(row, phase); v >= 0)
+        values.push_back(static_cast<double>(v) / 1e9);
+  return values;
+}
+
 std::array<double, kPhases> phase_medians(const StepTable& table, const StepGrid& grid, size_t r,
                                           const std::vector<size_t>& columns) {
   std::array<double, kPhases> out{};
-  for (size_t p = 0; p < kPhases; ++p) {
-    std::vector<double> values;
-    if (!table.phases[p].empty())
-      for (const size_t c : columns)
-        if (const uint32_t row = grid.row_at(r, c); row != kNoRow)
-          if (const Ns v = table.phase(row, static_cast<Phase>(p)); v >= 0)
-            values.push_back(static_cast<double>(v) / 1e9);
-    out[p] = median(std::move(values));
-  }
+  for (size_t p = 0; p < kPhases; ++p)
+    out[p] = median(phase_values(table, grid, r, static_cast<Phase>(p), columns));
   return out;
 }
 
@@ -397,25 +401,30 @@ Workers compare_workers(const StepTable& table, const Evidence& evidence, const 
   return w;
 }
 
-void name_carriers(const std::vector<RankStat>& stats, std::vector<LedgerRow>& ledger) {
-  if (stats.size() < 2) return;
+void name_carriers(const StepTable& table, const StepGrid& grid, const Window& current,
+                   std::vector<LedgerRow>& ledger) {
+  const auto& ranks = grid.ranks.ranks;
+  if (ranks.size() < 2) return;
+  const auto columns = columns_of(grid.steps, current);
   double step_s = 0;
   for (const LedgerRow& row : ledger) step_s += row.seconds;
   for (LedgerRow& row : ledger) {
+    // Not the median: a loader of two workers is late every other step.
     std::vector<double> all;
-    for (const RankStat& s : stats) all.push_back(s.phase_s[index(row.phase)]);
-    const WithoutOne sample(std::move(all));
-    for (const RankStat& s : stats) {
-      const double mine = s.phase_s[index(row.phase)];
+    for (size_t r = 0; r < ranks.size(); ++r)
+      all.push_back(middle_mean(phase_values(table, grid, r, row.phase, columns)));
+    const WithoutOne sample(all);
+    for (size_t k = 0; k < ranks.size(); ++k) {
+      const double mine = all[k];
       if (mine != mine) continue;
       const Robust r = sample.without(mine);
       if (r.n == 0) continue;
       const bool beyond = r.n >= kEnoughPeers
                               ? r.z(mine) >= kOutlierZ && mine >= kMinimumEffect * r.median
                               : mine >= kStandingRatioOfFew * r.median;
-      if (beyond && mine - r.median >= 0.01 * step_s) row.ranks.push_back(s.rank);
+      if (beyond && mine - r.median >= 0.01 * step_s) row.ranks.push_back(ranks[k]);
     }
-    if (row.ranks.size() == stats.size()) row.ranks.clear();
+    if (row.ranks.size() == ranks.size()) row.ranks.clear();
   }
 }
 

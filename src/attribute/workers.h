@@ -18,7 +18,8 @@ Workers compare_workers(const StepTable& table, const Evidence& evidence, const 
                         const std::vector<size_t>& steady, const Window& current,
                         const Window& baseline);
 
-// Fills LedgerRow::ranks: those whose phase is clearly longer than their peers'.
-void name_carriers(const std::vector<RankStat>& stats, std::vector<LedgerRow>& ledger);
+// Fills LedgerRow::ranks: those whose phase is clearly longer than their peers' in the window.
+void name_carriers(const StepTable& table, const StepGrid& grid, const Window& current,
+                   std::vector<LedgerRow>& ledger);
 
 }  // namespace firstwait

@@ -101,6 +101,14 @@ double nearly_apart_p(int64_t k, int64_t both, int64_t v, bool ties) {
 
 }  // namespace
 
+double middle_mean(std::vector<double> values) {
+  drop_nan(values);
+  if (values.size() < 10) return median(std::move(values));
+  std::sort(values.begin(), values.end());
+  const size_t cut = values.size() / 10;
+  return mean(std::span<const double>(values).subspan(cut, values.size() - 2 * cut));
+}
+
 double median(std::vector<double> values) {
   drop_nan(values);
   if (values.empty()) return kNaNValue;

@@ -17,6 +17,9 @@ int64_t median_int(std::vector<int64_t> values);  // the lower middle value, exa
 // Linear interpolation between order statistics (R type 7), q in 0..1.
 double quantile(std::vector<double> values, double q);
 double mean(std::span<const double> values);
+// The mean without the outermost tenth at each end: what happens every other time counts, what
+// happened once does not. Of fewer than ten values the median.
+double middle_mean(std::vector<double> values);
 
 // Location and scale that half of the sample cannot move. scale = max(1.4826 MAD, 1 % of |median|):
 // below one per cent of the median, differences are rounding and jitter, whatever the MAD says.

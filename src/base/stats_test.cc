@@ -15,6 +15,17 @@ TEST(Stats, MedianIgnoresNanAndAveragesTheMiddle) {
   EXPECT_EQ(median_int({5, 1, 9, 7}), 5);
 }
 
+TEST(Stats, TheMiddleMeanSeesWhatAlternatesAndNotWhatHappenedOnce) {
+  std::vector<double> values;
+  for (int i = 0; i < 20; ++i) values.push_back(i % 2 == 0 ? 90 : 2);
+  EXPECT_DOUBLE_EQ(middle_mean(values), 46);
+  values.assign(20, 5);
+  values[7] = 22000;
+  EXPECT_DOUBLE_EQ(middle_mean(values), 5);
+  EXPECT_DOUBLE_EQ(middle_mean({1, 2, 100}), 2);
+  EXPECT_TRUE(std::isnan(middle_mean({})));
+}
+
 TEST(Stats, QuantileInterpolates) {
   EXPECT_DOUBLE_EQ(quantile({1, 2, 3, 4}, 0.5), 2.5);
   EXPECT_DOUBLE_EQ(quantile({1, 2, 3, 4}, 0.25), 1.75);

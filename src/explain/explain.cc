@@ -149,6 +149,24 @@ bool only_seen_now(const View& view, const Tested& t) {
   return row != nullptr && !row->before && !view.attribution.baseline.empty;
 }
 
+// The ranks that carry the phase by which a cause shows, where it names none itself. In collectives
+// those that wait are carried along.
+void name_carriers(const View& view, const Tested& t, std::vector<std::string>& where) {
+  constexpr size_t kNamed = 8;
+  if (!t.cell || *t.cell == Phase::collective || *t.cell == Phase::p2p) return;
+  const LedgerRow* row = ledger_row(view, *t.cell);
+  if (row == nullptr || row->ranks.size() > kNamed) return;
+  const auto named = where;
+  for (const auto& place : named)
+    if (place.starts_with("rank/") || place.starts_with("gpu/") || place.starts_with("process/"))
+      return;
+  const auto there = [&](const std::string& host) {
+    return named.empty() || std::find(named.begin(), named.end(), host) != named.end();
+  };
+  for (const int32_t rank : row->ranks)
+    if (there(host_entity(view, rank))) where.push_back(fmt::format("rank/{}", rank));
+}
+
 Finding finding_of(const View& view, const std::vector<Tested>& tested, const Tested& t) {
   Finding f;
   f.cause = t.hypothesis->id;
@@ -162,7 +180,8 @@ Finding finding_of(const View& view, const std::vector<Tested>& tested, const Te
     if (shallow.deeper != t.hypothesis || !shallow.hypothesis->id.starts_with("change.")) continue;
     for (const auto& row : shallow.verdict.evidence) f.verdict.evidence.push_back(row);
   }
-  f.scope = scope_of(t.verdict.where);
+  name_carriers(view, t, f.verdict.where);
+  f.scope = scope_of(f.verdict.where);
   if (f.verdict.where.empty() && view.attribution.ranks.ranks.size() == 1) {
     const int32_t rank = view.attribution.ranks.ranks.front();  // the job is this rank
     f.verdict.where.push_back(fmt::format("rank/{}", rank));

@@ -74,6 +74,13 @@ std::string past_episode(const Attribution& a) {
                      times(worst->ratio));
 }
 
+// Workers that deliver in turn make a wait for input periodic: it is how that shows, not the story.
+bool is_round_robin(const Report& r) {
+  if (r.findings.empty()) return false;
+  const std::string& cause = r.findings.front().cause;
+  return cause.starts_with("input.") || cause.starts_with("storage.") || cause == "sync.straggler";
+}
+
 // "4.8× slower since step 61,240.", "Runs at 38 % of what its GPUs allow.", ...
 std::string opening(const Report& r) {
   const auto& a = r.attribution;
@@ -87,6 +94,7 @@ std::string opening(const Report& r) {
       if (a.slowdown > 0) return fmt::format("{} faster{}.", times(1 / a.slowdown), since(a));
       break;
     case PatternKind::periodic:
+      if (is_round_robin(r)) break;
       if (a.pattern.period_steps)
         return fmt::format("Every {} steps, one takes {} as long{}.",
                            with_thousands(*a.pattern.period_steps), times(a.pattern.period_ratio),
@@ -109,17 +117,24 @@ std::string opening(const Report& r) {
   return "";
 }
 
-std::string who(const Report& r) {
+// "Rank 1 waits", "All 8 ranks wait".
+std::string who_waits(const Report& r, Phase phase) {
   const size_t n = r.rank_ids.size();
-  if (n <= 1) return "The job";
-  return fmt::format("All {} ranks", n);
+  if (n <= 1) return "The job waits";
+  for (const auto& row : r.attribution.ledger) {
+    if (row.phase != phase || row.ranks.empty() || row.ranks.size() >= n) continue;
+    if (row.ranks.size() == 1) return fmt::format("Rank {} waits", row.ranks[0]);
+    return fmt::format("{} of {} ranks wait", row.ranks.size(), n);
+  }
+  return fmt::format("All {} ranks wait", n);
 }
 
 std::string waits_for(const Finding& f, const Report& r) {
   std::string_view what;
+  Phase phase = Phase::collective;
   const std::string& id = f.cause;
   if (id.starts_with("input.") || id.starts_with("storage."))
-    what = "input";
+    what = "input", phase = Phase::input_wait;
   else if (id.starts_with("network."))
     what = "the network";
   else if (id == "sync.communication_bound")
@@ -132,12 +147,10 @@ std::string waits_for(const Finding& f, const Report& r) {
       if (row.phase == Phase::checkpoint) checkpoint = row.seconds - row.before.value_or(0);
       if (row.phase == Phase::input_wait) input = row.seconds - row.before.value_or(0);
     }
-    if (checkpoint > input) what = "checkpoints";
+    if (checkpoint > input) what = "checkpoints", phase = Phase::checkpoint;
   }
   if (what.empty()) return "";
-  const std::string subject = who(r);
-  return fmt::format("{} {} for {}, because ", subject,
-                     subject.starts_with("All") ? "wait" : "waits", what);
+  return fmt::format("{} for {}, because ", who_waits(r, phase), what);
 }
 
 std::string capitalised(std::string text) {

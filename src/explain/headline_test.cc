@@ -30,6 +30,30 @@ TEST(Headline, SaysHowMuchSinceWhenWhoAndWhy) {
   EXPECT_EQ(r.verdict_word, "very likely");
 }
 
+TEST(Headline, TheRankThatWaitsIsNamed) {
+  Report r = with_finding("storage.throughput_ceiling", 0.94);
+  r.attribution.ledger.front().ranks = {1};
+  headline(r);
+  EXPECT_NE(r.headline.find(" Rank 1 waits for input, because "), std::string::npos) << r.headline;
+  r.attribution.ledger.front().ranks = {1, 3};
+  headline(r);
+  EXPECT_NE(r.headline.find(" 2 of 4 ranks wait for input, "), std::string::npos) << r.headline;
+}
+
+TEST(Headline, WhereInputIsLateThePeriodOfItsLoaderIsNotTold) {
+  Report r = with_finding("network.congestion", 0.94);
+  r.attribution.pattern.kind = PatternKind::periodic;
+  r.attribution.pattern.period_steps = 2;
+  r.attribution.pattern.period_ratio = 2.3;
+  headline(r);
+  EXPECT_EQ(r.headline.find("Every 2 steps"), 0U) << r.headline;
+  for (const auto* cause : {"storage.latency", "sync.straggler"}) {
+    r.findings.front().cause = cause;
+    headline(r);
+    EXPECT_EQ(r.headline.find("Every"), std::string::npos) << r.headline;
+  }
+}
+
 TEST(Headline, StartUpIsNotWhyTheJobIsSlow) {
   Report r = with_finding("workload.compile_warmup", 0.94);
   r.attribution.pattern.kind = PatternKind::none;

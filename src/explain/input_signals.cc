@@ -1,5 +1,7 @@
 #include "explain/input_signals.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -221,10 +223,16 @@ LoaderFacts loader_facts(const View& view) {
     first = a.steps.step[a.current.first];
     last = a.steps.step[a.current.last];
   }
+  // Where some ranks carry the wait, what the others' workers do would only hide why.
+  const LedgerRow* wait = ledger_row(view, Phase::input_wait);
+  const auto carries = [&](int32_t rank) {
+    return wait == nullptr || wait->ranks.empty() ||
+           std::find(wait->ranks.begin(), wait->ranks.end(), rank) != wait->ranks.end();
+  };
   double work = 0, reading = 0, room = 0, time = 0, workers = 0, queued = 0;
   size_t rows = 0, with_workers = 0, with_queue = 0;
   for (size_t i = 0; i < t.size(); ++i) {
-    if (t.step[i] < first || t.step[i] > last) continue;
+    if (t.step[i] < first || t.step[i] > last || !carries(t.rank[i])) continue;
     double row_work = 0;
     bool any = false;
     for (size_t w = 0; w < kLoaderWorks; ++w) {
@@ -259,6 +267,18 @@ LoaderFacts loader_facts(const View& view) {
     if (room > 0) f.busy = work / room;
   }
   return f;
+}
+
+void weigh_blocked_workers(Weighing& w, const View& view, const Stake& stake) {
+  if (stake.phase != Phase::input_wait) return;
+  const LoaderFacts loader = loader_facts(view);
+  // Where batches lie ready the training thread waits for something else than the workers.
+  if (!(loader.reading_share > 0.5) || loader.queued >= 1) return;
+  w.contradicts(
+      kVeryStrong,
+      fmt::format("{} of the workers' time is waiting for data, not for a CPU",
+                  percent(loader.reading_share)),
+      fact("workers wait for data", "loader.fetch", "", loader.reading_share, "ratio", false));
 }
 
 std::optional<double> loader_workers(const View& view) {

@@ -29,7 +29,7 @@ struct CpuRoom {
 };
 std::vector<CpuRoom> cpu_rooms(const View& view);
 
-// Loader workers over the current window; NaN unknown.
+// Loader workers over the current window, of the ranks that carry the input wait; NaN unknown.
 struct LoaderFacts {
   double workers = kNaN;        // per rank
   double busy = kNaN;           // work / (workers x step time)
@@ -39,6 +39,9 @@ struct LoaderFacts {
   double work_s = kNaN;  // per step and rank
 };
 LoaderFacts loader_facts(const View& view);
+// Contradicts a shortage of CPU as the reason of an input wait when the workers are in reads most
+// of their time: there they neither run nor wait for a CPU.
+void weigh_blocked_workers(Weighing& w, const View& view, const Stake& stake);
 // loader.num_workers: from settings, steps or traces; nothing when unknown or not the same
 // everywhere.
 std::optional<double> loader_workers(const View& view);

@@ -162,7 +162,7 @@ std::optional<LatePhase> late_phase(const View& view, const LateGroup& group) {
   double all = 0;
   const auto add = [&](Phase p, std::vector<double> late, std::vector<double> peers) {
     if (late.empty() || peers.empty() || p == Phase::collective || p == Phase::p2p) return;
-    const double l = median_of(std::move(late)), o = median_of(std::move(peers));
+    const double l = middle_mean(std::move(late)), o = middle_mean(std::move(peers));
     if (l > o) {
       found.push_back({p, o, l});
       all += l - o;

@@ -132,6 +132,16 @@ void add_lustre(const View& view, std::vector<StorageUse>& out) {
   }
 }
 
+// The job reads less than a page in a step, by read() or by page faults: what the disk does is for
+// others. (What a FUSE daemon reads for it shows in its read_chars.)
+bool is_for_others(const View& view, const StorageUse& u) {
+  constexpr double kPage = 4096;
+  if (u.shared || !(view.attribution.current_s > 0)) return false;
+  const double read = own_rate(view, "firstwait_process_read_bytes_total", u.host).now;
+  const double chars = own_rate(view, "firstwait_process_read_chars_total", u.host).now;
+  return read * view.attribution.current_s < kPage && chars < kRelevantShare.value * u.bytes.now;
+}
+
 }  // namespace
 
 std::optional<bool> data_is_remote(const View& view) {
@@ -143,13 +153,25 @@ std::optional<bool> data_is_remote(const View& view) {
                      [&](std::string_view name) { return type->starts_with(name); });
 }
 
+Reading own_rate(const View& view, std::string_view metric, std::string_view host) {
+  auto own = rate(view, metric);
+  std::erase_if(own, [&](const Reading& r) {
+    if (!r.entity.starts_with("rank/")) return r.entity != host;
+    const auto rank = parse_int(std::string_view(r.entity).substr(5));
+    return !rank || *rank < 0 || *rank > INT32_MAX ||
+           host_entity(view, static_cast<int32_t>(*rank)) != host;
+  });
+  return total_reading(own);
+}
+
 std::vector<StorageUse> storage_uses(const View& view) {
   std::vector<StorageUse> out;
   add_nfs(view, out);
   add_lustre(view, out);
   if (!data_is_remote(view).value_or(false)) add_disks(view, out);
-  std::erase_if(out, [](const StorageUse& u) {
-    return !(u.bytes.now > 0) && !(u.ops.now > 0) && !(u.metadata_ops.now > 0);
+  std::erase_if(out, [&](const StorageUse& u) {
+    return (!(u.bytes.now > 0) && !(u.ops.now > 0) && !(u.metadata_ops.now > 0)) ||
+           is_for_others(view, u);
   });
   // The disk of the data set, where it is known, and no other.
   if (const auto device = setting(view, "dataset.device")) {

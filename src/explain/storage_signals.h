@@ -28,13 +28,17 @@ struct StorageUse {
   Reading metadata_ops;    // per second
   double read_bytes() const { return ops.now > 0 ? bytes.now / ops.now : kNaN; }  // per read
 };
-// Those that read now, the busiest first. Only mounts when the data set is known to lie on one.
+// Those that read now, the busiest first. Only mounts when the data set is known to lie on one. Not
+// the disks of hosts on which the job itself is known to read nothing.
 std::vector<StorageUse> storage_uses(const View& view);
 // Whether what the data set lies on is reached over a network: nothing where its file system is not
 // known.
 std::optional<bool> data_is_remote(const View& view);
 // Of one export seen from several hosts: added up over the hosts (latency: mean over reads).
 std::vector<StorageUse> by_storage(const std::vector<StorageUse>& uses);
+
+// A counter of the job's processes, of all that run on a host ("host/node07"); NaN unknown.
+Reading own_rate(const View& view, std::string_view metric, std::string_view host);
 
 // now / now_max: near 1 when the rate has a flat top. NaN unknown.
 double flatness(const Reading& rate);

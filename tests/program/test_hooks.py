@@ -129,6 +129,102 @@ steps(1)
         self.assertEqual(len(compiled), 1)
         self.assertGreater(compiled[0]["duration"], 0.02)
 
+    FSDP = {
+        # The shapes of versions 1.13 to 2.5 and from 2.6 on.
+        "torch/distributed/__init__.py": "from torch.distributed.distributed_c10d import *\n",
+        "torch/distributed/distributed_c10d.py": """
+import time
+def init_process_group(*args, **kwargs): pass
+def get_rank(): return 3
+def get_world_size(): return 8
+def get_backend(): return 'gloo'
+def all_gather_into_tensor(output, input, group=None, async_op=False): time.sleep(0.02)
+def reduce_scatter_tensor(output, input, op=None, group=None, async_op=False): time.sleep(0.01)
+""",
+        "torch/distributed/fsdp/__init__.py": "",
+        "torch/distributed/fsdp/fully_sharded_data_parallel.py": """
+import torch
+class Strategy: name = "FULL_SHARD"
+class FullyShardedDataParallel(torch.nn.modules.module.Module):
+    def __init__(self, module): self.module, self.sharding_strategy = module, Strategy()
+    def forward(self):
+        torch.distributed.all_gather_into_tensor(None, None)
+        return self.module()
+""",
+        "torch/distributed/fsdp/_fully_shard/__init__.py": "",
+        "torch/distributed/fsdp/_fully_shard/_fsdp_param_group.py": """
+class HSDPMeshInfo: pass
+class FSDPParamGroup:
+    def __init__(self, params): self.mesh_info = HSDPMeshInfo()
+""",
+        "torch/distributed/checkpoint/__init__.py": "from torch.distributed.checkpoint.state_dict_saver import save, async_save\n",
+        "torch/distributed/checkpoint/state_dict_saver.py": """
+import threading, time
+def save(state, *, checkpoint_id=None):
+    time.sleep(0.02)
+    return state
+def async_save(state, *, checkpoint_id=None):
+    thread = threading.Thread(target=save, args=(state,))
+    thread.start()
+    return thread
+""",
+    }
+
+    def run_sharded(self, text):
+        for name, content in self.FSDP.items():
+            self.write("fake/" + name, content)
+        self.run_program(self.STEPS + text)
+        return {s["key"]: s["value"] for s in map(json.loads, (self.folder / "bundle/settings.jsonl").read_text().splitlines())}
+
+    def test_what_sharded_training_gathers_is_told_and_taken_out_of_the_pass(self):
+        settings = self.run_sharded("""
+import torch.distributed, torch.distributed.fsdp.fully_sharded_data_parallel as fsdp
+torch.distributed.init_process_group()
+net = fsdp.FullyShardedDataParallel(net)
+steps(3)
+""")
+        self.assertEqual((settings["parallel.sharding"], settings["world_size"]), ("FULL_SHARD", "8"))
+        step = json.loads((self.folder / "bundle/steps.jsonl").read_text().splitlines()[1])
+        self.assertEqual(step["rank"], 3)
+        self.assertGreaterEqual(step["phases"]["collective"], 0.02)
+        self.assertLess(step["phases"]["forward"], step["duration"] - 0.02)
+        self.assertEqual(step["collectives"][0]["op"], "all_gather_into_tensor")
+
+    def test_the_newer_sharding_is_told_too(self):
+        settings = self.run_sharded("""
+import torch.distributed.fsdp._fully_shard._fsdp_param_group as groups
+groups.FSDPParamGroup([]), groups.FSDPParamGroup([])
+steps(1)
+""")
+        self.assertEqual(settings["parallel.sharding"], "fully_shard on HSDPMeshInfo")
+
+    def test_distributed_saves_are_checkpoints_and_what_is_saved_in_the_background_is_not(self):
+        self.run_sharded("""
+import torch.distributed.checkpoint as dcp
+steps(1)
+assert dcp.save({"a": 1}) == {"a": 1}
+dcp.async_save({"a": 1}).join()
+steps(1)
+""")
+        saves = [s for s in self.spans() if s["phase"] == "checkpoint" and not s.get("open")]
+        self.assertEqual([s["op"] for s in saves], ["torch.distributed.checkpoint.save", "torch.distributed.checkpoint.async_save"])
+        self.assertGreaterEqual(saves[0]["duration"], 0.02)
+        self.assertLess(saves[1]["duration"], 0.02)
+
+    def test_counters_arrive_as_samples(self):
+        self.run_program("""
+import firstwait, torch
+firstwait.identity(2, 4)
+for i in range(3):
+    firstwait.counter("loss", 0.5 - i / 10)
+    firstwait.step()
+""")
+        metrics = (self.folder / "bundle/metrics.om").read_text().splitlines()
+        values = [line.split()[1] for line in metrics if 'name="loss",rank="2"}' in line]
+        self.assertEqual(values, ["0.5", "0.4", "0.3"])
+        result = subprocess.run([PROGRAM, "diagnose", self.folder / "bundle", "--format", "json"], capture_output=True, check=True)
+        self.assertEqual([h for h in json.loads(result.stdout)["input_health"] if h["severity"] == "error"], [])
+
     def test_the_interface_for_other_frameworks(self):
         self.run_program("""
 import time, firstwait, torch

@@ -66,6 +66,29 @@ class Unnoticed(RunCase):
         self.assertEqual(process.communicate(timeout=30)[0], b"got\n")
         self.assertEqual(process.returncode, 3)
 
+    def test_a_full_disk_ends_no_program(self):
+        import resource
+        job = "import time\nfor i in range(8): print(i, flush=True); time.sleep(0.1)"
+        result = subprocess.run([PROGRAM, "run", "--out", self.bundle, "--", sys.executable, "-c", job], capture_output=True,
+                                preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000)))
+        self.assertEqual((result.returncode, result.stdout.split()), (0, [b"%d" % i for i in range(8)]))
+        self.assertIn(b"free space", result.stderr)
+
+    def test_a_reader_of_the_report_that_is_gone_changes_no_exit_code(self):
+        read, write = os.pipe()
+        os.close(read)
+        process = subprocess.Popen([PROGRAM, "run", "--live", "--out", self.bundle, "--", "sh", "-c", "sleep 0.3; exit 5"],
+                                   stdout=subprocess.DEVNULL, stderr=write)
+        os.close(write)
+        self.assertEqual(process.wait(timeout=60), 5)
+
+    def test_signals_that_are_ignored_here_are_not_for_the_program(self):
+        def ignored(output):
+            mask = int(output.split()[1], 16)
+            return mask >> signal.SIGPIPE - 1 & 1, mask >> signal.SIGXFSZ - 1 & 1
+        command = ("sh", "-c", "grep SigIgn /proc/self/status")
+        self.assertEqual(ignored(self.run_under(*command).stdout), ignored(subprocess.run(command, capture_output=True).stdout))
+
     def test_a_program_that_is_not_there(self):
         self.assertEqual(self.run_under("/nowhere/at/all").returncode, 127)
         self.assertEqual(self.run_under("/etc/passwd").returncode, 126)
@@ -212,10 +235,16 @@ class TwoRanks(RunCase):
         steps = lines(self.bundle / "steps.jsonl")
         waits = {r: sum(s["phases"].get("collective", 0) for s in steps[20:] if s["rank"] == r) for r in (0, 1)}
         self.assertGreater(waits[0], 5 * waits[1])  # the victim waits
+        self.assertIn("loader waits for data", json.dumps(result["findings"][0]))
 
     def test_a_slow_backward_pass_on_one_rank(self):
         text, result = self.fault("backward")
         self.assert_rank_1_is_named(result, "backward")
+        buckets = [s for s in lines(self.bundle / "spans.jsonl") if s["op"] == "DDP bucket 0" and s["rank"] == 1]
+        self.assertGreater(len(buckets), 40)
+        for bucket in buckets[-20:]:  # the gradients behind the slow function come 80 ms after those before it
+            self.assertGreater(bucket["duration"], 0.08)
+            self.assertTrue(bucket["thread"].startswith("background"))
         self.assertRegex(text.split("$ firstwait")[0], r"backward .* rank 1")
 
 

@@ -4,8 +4,8 @@ import importlib
 import os
 import sys
 
-NAMES = ("loader", "copies", "model", "backward", "optimizer", "distributed", "checkpoint", "collector", "logs", "compiler",
-         "device")
+NAMES = ("loader", "copies", "model", "backward", "optimizer", "distributed", "fsdp", "checkpoint", "collector", "logs",
+         "compiler", "device")
 
 
 def _complain(what):

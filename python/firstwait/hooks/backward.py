@@ -4,7 +4,7 @@ the autograd engine runs at its end, before DDP's own, gives that moment; DDP's 
 import functools
 
 from firstwait import emit
-from firstwait.hooks import distributed
+from firstwait.hooks import buckets, distributed
 from firstwait.hooks.state import S, get_ident, now, replace, strip, wrapper
 
 _LEAST = 20_000  # ns: a shorter tail is the engine's own
@@ -33,6 +33,14 @@ def _patch(module):
         if root is None or root.grad_fn is None:
             return None
         return root.register_hook(at_start)
+
+    def tell_buckets(start, ready):
+        try:
+            replica = distributed.only_replica()
+            if replica is not None:
+                buckets.tell(replica, start, ready, count[0])
+        except Exception:
+            distributed.forget_replica()  # not a reducer as we know it
 
     @wrapper
     @functools.wraps(original)
@@ -64,6 +72,7 @@ def _patch(module):
             if start < split < end - _LEAST:
                 emit.span_full(op, start, split, 0, -1, -1, emit.THREAD)
                 emit.span_full(reduce_op, split, end, group, count[0], distributed.gradient_bytes(), emit.THREAD)
+                tell_buckets(start, split)
             else:
                 span(op, start)
             if synchronised:

@@ -56,4 +56,6 @@ def _patch_distributed(module):
         _patch_function(module, name, "torch.distributed.checkpoint." + name, False)
 
 
-TARGETS = {"torch.serialization": _patch_save, "torch.distributed.checkpoint.state_dict_saver": _patch_distributed}
+TARGETS = {"torch.serialization": _patch_save,
+           "torch.distributed.checkpoint.state_dict_saver": _patch_distributed,
+           "torch.distributed._shard.checkpoint.state_dict_saver": _patch_distributed}  # 1.13

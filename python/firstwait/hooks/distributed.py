@@ -15,11 +15,21 @@ _P2P = ("send", "recv", "isend", "irecv", "batch_isend_irecv")
 _replicas = weakref.WeakSet()  # DistributedDataParallel modules
 _bytes = weakref.WeakKeyDictionary()
 _nesting = threading.local()
+_untold = [False]  # its buckets cannot be told
 
 
 def reducing():
     """Will the next backward pass average gradients?"""
     return any(r.require_backward_grad_sync for r in _replicas)
+
+
+def only_replica():
+    """The one DistributedDataParallel module; of several it is not known which the backward pass was for."""
+    return next(iter(_replicas)) if len(_replicas) == 1 and not _untold[0] else None
+
+
+def forget_replica():
+    _untold[0] = True
 
 
 def gradient_bytes():

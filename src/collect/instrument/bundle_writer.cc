@@ -4,6 +4,8 @@
 #include <sys/stat.h>
 
 #include <cerrno>
+#include <cmath>
+#include <cstdio>
 #include <cstring>
 #include <filesystem>
 
@@ -50,6 +52,21 @@ void append_text(std::string& out, std::string_view text) {
       fmt::format_to(std::back_inserter(out), "\\u{:04x}", u);
     else
       out += keep || u < 0x80 ? c : '?';
+  }
+  out += '"';
+}
+
+// A label's value as OpenMetrics has it.
+void append_label(std::string& out, std::string_view text) {
+  const bool keep = is_utf8(text);
+  out += '"';
+  for (const char c : text) {
+    if (c == '"' || c == '\\')
+      (out += '\\') += c;
+    else if (c == '\n')
+      out += "\\n";
+    else
+      out += keep || static_cast<unsigned char>(c) < 0x80 ? c : '?';
   }
   out += '"';
 }
@@ -104,26 +121,20 @@ Result<BundleWriter> BundleWriter::open(const std::string& directory, const std:
   std::filesystem::create_directories(directory, error);
   if (error)
     return Error{error.message(), directory, "name a folder that can be written with --out"};
-  BundleWriter writer;
-  writer.directory_ = directory;
-  writer.job_ = job;
-  writer.limits_ = limits;
+  BundleWriter writer(directory, job, limits);
   if (auto written = writer.flush(); !written) return written.error();
   return writer;
 }
 
-void BundleWriter::append(File& file, const char* name, const std::string& text) {
-  if (!file) {
-    const std::string path = directory_ + "/" + name;
-    file.reset(std::fopen(path.c_str(), "we"));
-    if (!file) {
-      failed_ = path;
-      return;
-    }
-  }
-  if (std::fwrite(text.data(), 1, text.size(), file.get()) != text.size())
-    failed_ = directory_ + "/" + name;
-}
+BundleWriter::BundleWriter(std::string directory, std::string job, const Limits& limits)
+    : directory_(std::move(directory)),
+      job_(std::move(job)),
+      steps_(directory_ + "/steps.jsonl", limits.step_bytes),
+      spans_(directory_ + "/spans.jsonl", limits.span_bytes),
+      settings_(directory_ + "/settings.jsonl", limits.other_bytes),
+      events_(directory_ + "/events.jsonl", limits.other_bytes),
+      counters_(directory_ + "/metrics.om", limits.counter_bytes,
+                "# TYPE firstwait_program_value gauge\n") {}
 
 std::string BundleWriter::step(int32_t rank, const std::string& host, const InstrumentStep& step,
                                int64_t workers) {
@@ -150,7 +161,7 @@ std::string BundleWriter::step(int32_t rank, const std::string& host, const Inst
   if (told) out += '}';
   append_collectives(out, step.collectives);
   out += "}\n";
-  append(steps_, "steps.jsonl", out);
+  steps_.append(out);
   return out;
 }
 
@@ -178,20 +189,7 @@ void BundleWriter::span(int32_t rank, int64_t step, const InstrumentSpan& span) 
     fmt::format_to(std::back_inserter(out), ",\"bytes\":{}", span.bytes);
   if (span.open) out += ",\"open\":true";
   out += "}\n";
-  if (span_bytes_ + out.size() > limits_.span_bytes / 2) rotate_spans();
-  span_bytes_ += out.size();
-  ++spans_written_;
-  append(spans_, "spans.jsonl", out);
-}
-
-// The newest half at least is kept: in the file that is written, and in the one before it.
-void BundleWriter::rotate_spans() {
-  spans_.reset();
-  const std::string now = directory_ + "/spans.jsonl", before = directory_ + "/spans-before.jsonl";
-  dropped_spans_ += spans_before_;
-  spans_before_ = spans_written_;
-  spans_written_ = span_bytes_ = 0;
-  if (std::rename(now.c_str(), before.c_str()) != 0) failed_ = now;
+  spans_.append(out);
 }
 
 void BundleWriter::setting(const std::string& entity, const RingSetting& setting) {
@@ -203,7 +201,7 @@ void BundleWriter::setting(const std::string& entity, const RingSetting& setting
   append_text(out, setting.value);
   out += ",\"source\":\"the training process\",\"time\":";
   append_seconds(out, setting.time);
-  append(settings_, "settings.jsonl", out + "}\n");
+  settings_.append(out + "}\n");
 }
 
 void BundleWriter::checkpoint(const InstrumentSpan& span, int32_t rank) {
@@ -216,7 +214,19 @@ void BundleWriter::checkpoint(const InstrumentSpan& span, int32_t rank) {
   fmt::format_to(std::back_inserter(out), ",\"attributes\":{{\"status\":\"{}\",\"rank\":\"{}\"",
                  span.seq == 1 ? "failed" : "ok", rank);
   if (span.bytes >= 0) fmt::format_to(std::back_inserter(out), ",\"bytes\":{}", span.bytes);
-  append(events_, "events.jsonl", out + "}}\n");
+  events_.append(out + "}}\n");
+}
+
+void BundleWriter::counter(int32_t rank, const std::string& host, std::string_view name,
+                           double value, Ns time) {
+  if (!std::isfinite(value)) return;
+  std::string out = "firstwait_program_value{instance=";
+  append_label(out, host);
+  out += ",name=";
+  append_label(out, name);
+  fmt::format_to(std::back_inserter(out), ",rank=\"{}\"}} {} ", rank, value);
+  append_seconds(out, time);
+  counters_.append(out + '\n');
 }
 
 void BundleWriter::rank(int32_t rank, const std::string& host, int32_t local_rank,
@@ -231,7 +241,7 @@ void BundleWriter::rank(int32_t rank, const std::string& host, int32_t local_ran
   job_changed_ = true;
 }
 
-void BundleWriter::write_job() {
+bool BundleWriter::write_job() {
   std::string out = "job: ";
   append_text(out, job_);
   out += '\n';
@@ -246,22 +256,39 @@ void BundleWriter::write_job() {
       fmt::format_to(std::back_inserter(out), ", local_rank: {}", r.local_rank);
     out += "}\n";
   }
-  const std::string path = directory_ + "/job.yaml";
-  const File file(std::fopen(path.c_str(), "we"));
-  if (!file || std::fwrite(out.data(), 1, out.size(), file.get()) != out.size() ||
-      std::fflush(file.get()) != 0)
-    failed_ = path;
+  const std::string path = directory_ + "/job.yaml", made = path + ".new";
+  std::FILE* file = std::fopen(made.c_str(), "we");
+  if (file == nullptr) return false;
+  const bool written = std::fwrite(out.data(), 1, out.size(), file) == out.size();
+  if (std::fclose(file) != 0 || !written || std::rename(made.c_str(), path.c_str()) != 0) {
+    std::remove(made.c_str());
+    return false;
+  }
   job_changed_ = false;
+  return true;
 }
 
 Status BundleWriter::flush() {
-  if (job_changed_) write_job();
-  for (auto* file : {&steps_, &spans_, &settings_, &events_})
-    if (*file && std::fflush(file->get()) != 0) failed_ = directory_;
-  if (failed_.empty()) return Done{};
-  Error error{std::strerror(errno), failed_, "free some space, or name another folder with --out"};
-  failed_.clear();
-  return error;
+  std::string failed;
+  int reason = 0;
+  const auto note = [&](bool good, const std::string& path) {
+    if (good) return;
+    reason = errno;
+    failed = path;
+  };
+  if (job_changed_) note(write_job(), directory_ + "/job.yaml");
+  for (auto* file : {&steps_, &spans_, &settings_, &events_, &counters_})
+    note(file->flush(), file->path());
+  if (failed.empty()) return Done{};
+  return Error{std::strerror(reason), failed, "free some space, or name another folder with --out"};
+}
+
+std::vector<BundleWriter::Loss> BundleWriter::losses() const {
+  std::vector<Loss> out;
+  for (const auto* file : {&steps_, &spans_, &settings_, &events_, &counters_})
+    if (file->lost() > 0 || file->dropped() > 0)
+      out.push_back({file->path(), file->lost(), file->dropped()});
+  return out;
 }
 
 }  // namespace firstwait

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cerrno>
 #include <filesystem>
 
@@ -29,6 +30,11 @@ constexpr HealthCounter kNoRing{"not_a_ring", Severity::error,
 constexpr HealthCounter kTooMany{
     "too_many_processes", Severity::data_loss,
     "more than 4096 processes report at once; switch the hooks off in some"};
+constexpr HealthCounter kNotWritten{
+    "rows_not_written", Severity::data_loss,
+    "the disk was full; free some space, or name another folder with --out"};
+constexpr HealthCounter kDropped{"rows_dropped", Severity::info,
+                                 "the oldest made room: what is kept of a run is bounded"};
 constexpr size_t kMostProcesses = 4096;
 constexpr size_t kMostRings = 1 << 16;  // in the life of a run
 // A record is complete this long after the time that it bears, unless its writer was held up.
@@ -63,12 +69,18 @@ bool is_gone(int32_t pid) { return pid <= 0 || (::kill(pid, 0) != 0 && errno == 
 }  // namespace
 
 struct Recorder::Process {
+  struct Counted {
+    uint32_t name;
+    double value;
+    Ns time;
+  };
   explicit Process(RingReader r)
       : ring(std::move(r)), assembler(static_cast<uint32_t>(ring.identity().pid)) {}
   RingReader ring;
   StepAssembler assembler;
   std::map<std::pair<uint32_t, Ns>, InstrumentSpan> open;  // begun; by thread and start
   std::deque<InstrumentSpan> waiting;                      // until the rank is known
+  std::deque<Counted> counters;                            // likewise
   std::vector<RingSetting> settings;
   // The last steps: their ends and numbers, in order.
   std::deque<std::pair<Ns, int64_t>> stepped;
@@ -149,7 +161,12 @@ Recorder::Process* Recorder::trainer_of(const Process& loader) const {
 }
 
 void Recorder::take_record(Process& p, const RingRecord& r) {
-  if (r.kind == RingKind::counter) return;
+  if (r.kind == RingKind::counter) {
+    constexpr size_t kMostCounters = 1 << 16;
+    if (p.counters.size() >= kMostCounters) p.counters.pop_front();
+    p.counters.push_back({r.name, std::bit_cast<double>(r.value), r.end});
+    return;
+  }
   if (r.kind == RingKind::step) {
     p.trains = true;
     p.assembler.add_step(r.seq, r.value, r.end, r.thread);
@@ -244,6 +261,9 @@ void Recorder::write_spans(Process& p) {
     if (p.gone) p.waiting.clear();
     return;
   }
+  for (const auto& c : p.counters)
+    writer_.counter(rank, p.ring.identity().host, p.ring.name(c.name), c.value, c.time);
+  p.counters.clear();
   std::deque<InstrumentSpan> later;
   for (auto& span : p.waiting) {
     const bool own = !loader && span.lane == FIRSTWAIT_THREAD;
@@ -287,6 +307,15 @@ void Recorder::forget_finished() {
     if (!keep) ::unlink((rings_ + "/" + at->first).c_str());
     at = keep ? std::next(at) : processes_.erase(at);
   }
+}
+
+Health Recorder::health() const {
+  Health all = health_;
+  for (const auto& loss : writer_.losses()) {
+    if (loss.not_written > 0) all.add(loss.file, kNotWritten, loss.not_written);
+    if (loss.dropped > 0) all.add(loss.file, kDropped, loss.dropped);
+  }
+  return all;
 }
 
 Status Recorder::poll(bool last) {

@@ -34,7 +34,7 @@ class Recorder {
   size_t trainers() const { return trainers_; }  // ranks that have ended a step
   size_t processes() const { return seen_; }     // that made a ring
   // What was lost on the way.
-  const Health& health() const { return health_; }
+  Health health() const;
 
  private:
   struct Process;

@@ -229,7 +229,8 @@ TEST_F(RecorderTest, FilesThatAreNoRingsAreCountedOnce) {
   ASSERT_TRUE(recorder.poll().ok());
   ASSERT_TRUE(recorder.poll(true).ok());
   uint64_t count = 0;
-  for (const auto& entry : recorder.health().entries()) count += entry.count;
+  const Health health = recorder.health();
+  for (const auto& entry : health.entries()) count += entry.count;
   EXPECT_EQ(count, 3U);
 }
 
@@ -243,6 +244,24 @@ TEST_F(RecorderTest, AFullDiskIsAnErrorOnce) {
 
 TEST_F(RecorderTest, AFolderThatCannotBeMadeIsAnError) {
   EXPECT_FALSE(BundleWriter::open("/proc/nowhere/bundle", "job", {}).ok());
+}
+
+TEST_F(RecorderTest, CountersBecomeSamplesOfTheBundle) {
+  run([] {
+    firstwait_identity(1, 2, 1, FIRSTWAIT_TRAINER);
+    const firstwait_op loss = firstwait_name("loss \"a\"", FIRSTWAIT_UNEXPLAINED);
+    firstwait_counter(loss, 0.25);
+    one_step(0);
+    firstwait_counter(loss, -1e-300);
+    firstwait_counter(loss, 0.0 / 0.0);
+  });
+  Recorder recorder(rings(), writer());
+  ASSERT_TRUE(recorder.poll(true).ok());
+  const auto samples = lines("metrics.om");
+  ASSERT_THAT(samples, SizeIs(3));
+  EXPECT_EQ(samples[0], "# TYPE firstwait_program_value gauge");
+  EXPECT_THAT(samples[1], HasSubstr("name=\"loss \\\"a\\\"\",rank=\"1\"} 0.25 "));
+  EXPECT_THAT(samples[2], HasSubstr("} -1e-300 "));
 }
 
 }  // namespace

@@ -24,7 +24,9 @@ constexpr Threshold kQueue{
     "run-queue wait per CPU second", 1, "ratio",
     "Documentation/scheduler/sched-stats.rst: a thread that waits as long as it runs shares its "
     "CPU with another"};
-constexpr Threshold kThresholds[] = {kRelevantShare, kFull, kForeign, kQueue};
+constexpr Threshold kQueueing{"wait for a CPU, of the time in which one is wanted", 0.5, "ratio",
+                              "the majority: without the others it would take less than half"};
+constexpr Threshold kThresholds[] = {kRelevantShare, kFull, kForeign, kQueue, kQueueing};
 
 // How long the job's threads wait for a CPU per second that they run, where that is new: others
 // come before them, whatever the CPUs were busy with until then.
@@ -91,6 +93,33 @@ void weigh_host(Weighing& w, const View& view, const CpuRoom& room, const Readin
   }
 }
 
+// Loader workers of the ranks that carry the wait: do they queue for a CPU, or run?
+void weigh_queueing(Weighing& w, const View& view, const Stake& s) {
+  const LedgerRow* wait = ledger_row(view, Phase::input_wait);
+  if (s.phase != Phase::input_wait || wait == nullptr) return;
+  const auto total = [&](std::string_view metric) {
+    auto readings = rate(view, metric, {{"role", "loader"}});
+    std::erase_if(readings, [&](const Reading& r) {
+      return !wait->ranks.empty() && r.entity.starts_with("rank/") &&
+             std::none_of(wait->ranks.begin(), wait->ranks.end(),
+                          [&](int32_t rank) { return r.entity == fmt::format("rank/{}", rank); });
+    });
+    return readings.empty() ? kNaN : total_reading(readings).now;
+  };
+  const double queued = total("firstwait_process_runqueue_seconds_total");
+  const double share = queued / (queued + total("firstwait_process_cpu_seconds_total"));
+  if (!(share >= 0)) return;
+  auto e = fact("workers that want a CPU wait for it", "firstwait_process_runqueue_seconds_total",
+                "", share, "ratio", share >= kQueueing.value);
+  if (share >= kQueueing.value)
+    w.hints(kWeak, std::move(e));
+  else
+    w.contradicts(
+        kStrong,
+        fmt::format("the workers run {} of the time in which they want a CPU", percent(1 - share)),
+        std::move(e));
+}
+
 Verdict test(const View& view) {
   Weighing w;
   const auto rooms = cpu_rooms(view);
@@ -100,8 +129,10 @@ Verdict test(const View& view) {
   if (!seen) return untested({kNeeds[0]});
   const Reading pushed = pushed_aside(view);
   // Time of the GPU's phases is laid to the CPUs only where the job is seen waiting for them.
-  if (!w.gate(known_now(pushed) ? stake(view, kPhasesExplained) : stake(view, kCpuPhases)))
-    return std::move(w).verdict("", {});
+  const Stake s = known_now(pushed) ? stake(view, kPhasesExplained) : stake(view, kCpuPhases);
+  if (!w.gate(s)) return std::move(w).verdict("", {});
+  weigh_blocked_workers(w, view, s);
+  weigh_queueing(w, view, s);
   std::string because;
   for (const auto& room : rooms) {
     if (!known_now(room.host_busy) || !(room.host_cpus > 0) || w.decided()) continue;

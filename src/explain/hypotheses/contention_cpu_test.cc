@@ -85,5 +85,37 @@ TEST(ContentionCpu, WithoutCpuTimes) {
   EXPECT_EQ(v.outcome, Outcome::untested) << v.reason << v.because;
 }
 
+constexpr auto kFullHost =
+    "pattern chronic\n"
+    "phase input_wait 0.40\n"
+    "phase backward 0.10\n"
+    "rank 0 a\n"
+    "setting host/a cpu.count = 4\n"
+    "counter node_cpu_seconds_total{mode=user} host/a 3.9\n"
+    "counter firstwait_process_cpu_seconds_total{role=loader} host/a 0.2\n";
+
+TEST(ContentionCpu, WorkersThatWaitForDataAreNotShortOfCpu) {
+  const std::string host = kFullHost;
+  EXPECT_EQ(test(host).outcome, Outcome::supported);
+  EXPECT_EQ(test(host + "loader 2 0.8 0.1\n").outcome, Outcome::supported);
+  const auto v = test(host + "loader 2 0.8 0.9\n");
+  EXPECT_EQ(v.outcome, Outcome::refuted) << v.because;
+  EXPECT_EQ(v.reason, "90 % of the workers' time is waiting for data, not for a CPU");
+}
+
+TEST(ContentionCpu, WhereBatchesLieReadyItIsNotTheWorkersThatHoldUp) {
+  const auto v = test(std::string(kFullHost) + "loader 2 0.8 0.9 queued 2\n");
+  EXPECT_EQ(v.outcome, Outcome::supported) << v.reason;
+}
+
+TEST(ContentionCpu, WorkersThatRunWhenTheyWantToAreNotHeldUp) {
+  const std::string queued =
+      "counter firstwait_process_runqueue_seconds_total{role=loader} host/a ";
+  const auto v = test(kFullHost + queued + "0.05\n");
+  EXPECT_EQ(v.outcome, Outcome::refuted) << v.because;
+  EXPECT_EQ(v.reason, "the workers run 80 % of the time in which they want a CPU");
+  EXPECT_EQ(test(kFullHost + queued + "0.6\n").outcome, Outcome::supported);
+}
+
 }  // namespace
 }  // namespace firstwait

@@ -16,10 +16,8 @@ constexpr Threshold kThresholds[] = {kRelevantShare, kForeign, kLatencyRise};
 // Bytes per second that the storage delivers and the job does not read itself.
 Reading foreign_bytes(const StorageUse& u, const View& view) {
   Reading r;
-  const auto own = sum_by_entity(rate(view, "firstwait_process_read_bytes_total"));
-  const Reading mine =
-      u.shared ? total_reading(own)
-               : (of_entity(own, u.host) != nullptr ? *of_entity(own, u.host) : Reading{});
+  const Reading mine = u.shared ? total_reading(rate(view, "firstwait_process_read_bytes_total"))
+                                : own_rate(view, "firstwait_process_read_bytes_total", u.host);
   if (!known_now(mine) || !known_now(u.bytes)) return r;
   r.now = std::max(0.0, u.bytes.now - mine.now);
   r.before = u.bytes.has_before() ? std::max(0.0, u.bytes.before - mine.before) : kNaN;

@@ -100,5 +100,23 @@ TEST(ContentionStorage, WithoutNeighbours) {
   EXPECT_EQ(v.outcome, Outcome::untested) << v.reason << v.because;
 }
 
+// The workers sleep, and somebody else keeps the disk busy.
+TEST(ContentionStorage, ADiskFromWhichTheJobReadsNothingHoldsNobodyUp) {
+  const std::string disk =
+      "pattern chronic\n"
+      "phase input_wait 0.40\n"
+      "phase backward 0.10\n"
+      "rank 0 a\n"
+      "counter node_disk_read_bytes_total{device=vda} host/a 5e6\n"
+      "counter node_disk_reads_completed_total{device=vda} host/a 100\n"
+      "counter node_disk_read_time_seconds_total{device=vda} host/a 0.8\n"
+      "counter node_disk_io_time_seconds_total{device=vda} host/a 0.5\n"
+      "counter firstwait_process_read_bytes_total{role=other} host/a 0.1\n"
+      "counter firstwait_process_read_chars_total{role=loader} rank/0 900\n";
+  const std::string own = "counter firstwait_process_read_bytes_total{role=loader} rank/0 ";
+  EXPECT_EQ(test(disk + own + "1e6\n").outcome, Outcome::supported);
+  EXPECT_NE(test(disk + own + "50\n").outcome, Outcome::supported);
+}
+
 }  // namespace
 }  // namespace firstwait

@@ -82,6 +82,7 @@ Verdict test(const View& view) {
   // Where neither is at stake, the input wait is what the reader asks about.
   const bool other = input.state != Stake::State::present && any.state == Stake::State::present;
   if (!w.gate(other ? any : input)) return std::move(w).verdict("", {});
+  weigh_blocked_workers(w, view, other ? any : input);
   std::string because;
   double all_allowed = kNaN;
   bool seen = false;

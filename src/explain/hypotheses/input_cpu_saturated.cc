@@ -85,10 +85,7 @@ Verdict test(const View& view) {
   if (loader.preparing_share > 0.5)
     w.hints(kWeak, fact("workers decode and transform", "loader", "", loader.preparing_share,
                         "ratio", true));
-  else if (loader.reading_share > 0.5)
-    w.contradicts(
-        kStrong, fmt::format("{} of the workers' time is reading", percent(loader.reading_share)),
-        fact("workers wait for reads", "loader.fetch", "", loader.reading_share, "ratio", false));
+  weigh_blocked_workers(w, view, s);
   return std::move(w).verdict(because,
                               {"node_cpu_seconds_total or firstwait_process_cpu_seconds_total"});
 }

@@ -36,7 +36,9 @@ void weigh_idle_cores(Weighing& w, const View& view, double workers) {
     return;
   }
   for (const auto& room : rooms) {
-    const Reading& used = known_now(room.used) ? room.used : room.host_busy;
+    // What others use of a host that the job may use whole is not idle either.
+    const bool whole = !room.confined() && known_now(room.host_busy);
+    const Reading& used = known_now(room.used) && !whole ? room.used : room.host_busy;
     if (!known_now(used)) continue;
     if (room.allowed - used.now >= 1 && used.now < kBusy.value * room.allowed) {
       w.hints(kWeak, fact("allowed CPUs idle", "node_cpu_seconds_total", room.entity,

@@ -73,5 +73,29 @@ TEST(InputLoaderUnderprovisioned, UntestedWithoutSignals) {
   EXPECT_EQ(test(b).outcome, Outcome::untested);
 }
 
+TEST(InputLoaderUnderprovisioned, WorkersOfRanksThatCarryTheWaitCount) {
+  auto b = job(0.65, 0.05);
+  b.rank(1, "a");
+  b.attribution().ledger.front().ranks = {0};
+  auto& steps = b.evidence().steps;
+  for (int i = 0; i < 30; ++i) {  // those of rank 1 rest
+    const auto row = steps.append(kNoName, 1, i % 10, kNoTime, 330'000'000);
+    steps.set_loader(row, LoaderWork::fetch, 1'000'000);
+    steps.set_number(steps.loader_workers, row, 2);
+  }
+  EXPECT_EQ(test(b).outcome, Outcome::supported);
+}
+
+TEST(InputLoaderUnderprovisioned, CpusThatOthersUseAreNotIdle) {
+  auto b = job(0.65, 0.05);
+  b.counter("firstwait_process_cpu_seconds_total", "host/a", 3, 3, {{"role", "loader"}});
+  EXPECT_EQ(test(b).outcome, Outcome::supported);
+  for (int cpu = 0; cpu < 16; ++cpu)
+    b.counter("node_cpu_seconds_total", "host/a", 1, 1,
+              {{"cpu", std::to_string(cpu)}, {"mode", "user"}});
+  const auto v = test(b);
+  EXPECT_EQ(v.outcome, Outcome::refuted) << v.because;
+}
+
 }  // namespace
 }  // namespace firstwait

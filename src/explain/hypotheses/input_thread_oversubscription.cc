@@ -62,6 +62,7 @@ Verdict test(const View& view) {
   Weighing w;
   const Stake s = stake(view, kPhasesExplained);
   if (!w.gate(s)) return std::move(w).verdict("", {});
+  weigh_blocked_workers(w, view, s);
   std::string because;
   const auto queue = sum_by_entity(rate(view, "firstwait_process_runqueue_seconds_total"));
   const auto cpu = sum_by_entity(rate(view, "firstwait_process_cpu_seconds_total"));

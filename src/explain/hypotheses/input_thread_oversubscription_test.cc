@@ -81,5 +81,23 @@ TEST(InputThreadOversubscription, NothingFromNothing) {
   EXPECT_EQ(test(ViewBuilder(false)).outcome, Outcome::untested);
 }
 
+// Rank 1's loader waits for data; threads of rank 0 wait for a CPU, which holds nobody up.
+TEST(InputThreadOversubscription, ThreadsOfARankThatHoldsNobodyUp) {
+  ViewBuilder b(false);
+  b.phase(Phase::input_wait, 0.4, 0).phase(Phase::backward, 0.1, 0);
+  b.attribution().ledger.front().ranks = {1};
+  b.rank(0, "a").rank(1, "a").setting("host/a", "cpu.count", "2");
+  b.counter("firstwait_process_runqueue_seconds_total", "rank/0", 3, 3)
+      .counter("firstwait_process_cpu_seconds_total", "rank/0", 0.2, 0.2);
+  EXPECT_EQ(test(b).outcome, Outcome::supported);
+  auto& steps = b.evidence().steps;
+  for (int32_t rank = 0; rank < 2; ++rank) {
+    const auto row = steps.append(kNoName, rank, 5, kNoTime, 500'000'000);
+    steps.set_loader(row, LoaderWork::fetch, rank == 1 ? 400'000'000 : 0);
+    steps.set_loader(row, LoaderWork::transform, rank == 1 ? 10'000'000 : 450'000'000);
+  }
+  EXPECT_EQ(test(b).outcome, Outcome::refuted);
+}
+
 }  // namespace
 }  // namespace firstwait

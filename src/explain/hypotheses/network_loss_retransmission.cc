@@ -77,6 +77,21 @@ std::vector<Phase> over_the_network(const View& view) {
   return out;
 }
 
+// Segments that the host sends again are not the job's when its connections end on the host itself,
+// and it reads from no other machine.
+void weigh_own_peers(Weighing& w, const View& view) {
+  const auto peers = gauge(view, "firstwait_tcp_connections");
+  if (peers.empty()) return;
+  for (const auto& r : peers)
+    for (const auto& [key, peer] : r.labels)
+      if (key == "peer" && !peer.starts_with("127.") && peer != "::1") return;
+  for (const auto& use : storage_uses(view))
+    if (use.shared) return;
+  w.contradicts(kVeryStrong, "the job's connections stay on its host",
+                fact("connections of the job to other machines", "firstwait_tcp_connections", "", 0,
+                     "connections", false));
+}
+
 Verdict test(const View& view) {
   const Tcp t = tcp(view);
   Reading rdma;
@@ -135,6 +150,7 @@ Verdict test(const View& view) {
       if (timeouts.entity == t.share.entity && timeouts.now_count >= kCounted.value)
         w.hints(kWeak, row("TCP timeouts, 0.2 s each or longer", "node_netstat_TcpExt_TCPTimeouts",
                            timeouts.entity, timeouts, "1/s", true));
+    weigh_own_peers(w, view);
     add_place(w, view, t.share.entity);
     w.link("Packets are lost", std::string(id_of(t.share.entity)),
            percent_text(t.share.now) + " sent again");

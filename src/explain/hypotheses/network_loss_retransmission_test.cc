@@ -91,5 +91,15 @@ TEST(NetworkLoss, LongCollectivesAloneSayNothing) {
   EXPECT_EQ(test(b.phase(Phase::collective, 0.5, 0.1)).outcome, Outcome::untested);
 }
 
+TEST(NetworkLoss, OfAJobThatTalksToItsOwnHostOnlyLossOutsideIsNotTheCause) {
+  auto b = tcp(0.1, 100);
+  b.gauge("firstwait_tcp_connections", "host/a", 8, 8, {{"peer", "127.0.0.1"}});
+  const auto v = test(b);
+  EXPECT_EQ(v.outcome, Outcome::refuted);
+  EXPECT_EQ(v.reason, "the job's connections stay on its host");
+  b.gauge("firstwait_tcp_connections", "host/a", 2, 2, {{"peer", "10.0.0.7"}});
+  EXPECT_EQ(test(b).outcome, Outcome::supported);
+}
+
 }  // namespace
 }  // namespace firstwait

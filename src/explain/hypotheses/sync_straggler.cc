@@ -7,6 +7,7 @@
 #include <cmath>
 #include <set>
 
+#include "explain/input_signals.h"
 #include "explain/late_groups.h"
 #include "explain/placing.h"
 #include "explain/replay_view.h"
@@ -111,7 +112,33 @@ void place_group(Weighing& w, const View& view, const LateGroup& g) {
   }
 }
 
-// What one group of ranks did, as a clause; its links and the phase that shows its lateness.
+// What the loader does meanwhile that such ranks wait for.
+std::string tell_loader(Weighing& w, const View& view, const std::string& entity) {
+  const LoaderFacts loader = loader_facts(view);
+  const bool reads = loader.reading_share > 0.5;
+  if (!reads && !(loader.preparing_share >= 0.5)) return "";
+  const double share = reads ? loader.reading_share : loader.preparing_share;
+  const std::string_view does = reads ? "waits for data" : "decodes and transforms";
+  w.link(fmt::format("Its loader {}", does), entity, fmt::format("{} of its time", percent(share)));
+  w.hints(0, fact(fmt::format("its loader {}", does), reads ? "loader.fetch" : "loader", entity,
+                  share, "ratio", true));
+  return fmt::format(": its loader {} for {} of its time", does, percent(share));
+}
+
+// The phase that shows the lateness; ", by backward".
+std::string tell_phase(Weighing& w, const View& view, const LateGroup& g,
+                       const std::string& entity) {
+  const auto late = late_phase(view, g);
+  if (!late) return "";
+  w.link(fmt::format("It spends the time in {}", phase_words(late->phase)), entity,
+         fmt::format("{} against {}", seconds(late->late_s), seconds(late->peers_s)));
+  w.hints(0, fact(fmt::format("{} against its peers", name(late->phase)), "rank.phase", entity,
+                  late->late_s, "s/step", true, late->peers_s));
+  return fmt::format(", by {}", phase_words(late->phase)) +
+         (late->phase == Phase::input_wait ? tell_loader(w, view, entity) : std::string());
+}
+
+// What one group of ranks did, as a clause; its links.
 std::string tell_group(Weighing& w, const View& view, const LateGroup& g) {
   const std::string entity =
       g.ranks.size() > 1 && !g.host.empty() ? g.host : fmt::format("rank/{}", g.ranks[0]);
@@ -122,14 +149,7 @@ std::string tell_group(Weighing& w, const View& view, const LateGroup& g) {
   std::string out = fmt::format("{} took {} as long as {} peers ", who_is_late(g),
                                 times(g.mean_ratio), g.ranks.size() == 1 ? "its" : "their");
   out += g.throughout ? "throughout" : fmt::format("in steps {} to {}", g.first_step, g.last_step);
-  if (const auto late = late_phase(view, g)) {
-    w.link(fmt::format("It spends the time in {}", phase_words(late->phase)), entity,
-           fmt::format("{} against {}", seconds(late->late_s), seconds(late->peers_s)));
-    w.hints(0, fact(fmt::format("{} against its peers", name(late->phase)), "rank.phase", entity,
-                    late->late_s, "s/step", true, late->peers_s));
-    out += fmt::format(", by {}", phase_words(late->phase));
-  }
-  return out;
+  return out + tell_phase(w, view, g, entity);
 }
 
 // The episodes that lost most; several ranks in turn are another cause.
@@ -214,9 +234,17 @@ Verdict from_peers(const View& view) {
             fact("robust z among its peers", "rank.own_time", entity, worst->robust_z, "", true));
   add_rank(w, view, worst->rank);
   w.link("One rank is late", entity, times(worst->ratio_to_peers));
+  LateGroup alone;
+  alone.ranks = {worst->rank};
+  const auto& a = view.attribution;
+  if (!a.current.empty && a.current.last < a.steps.size()) {
+    alone.first_step = a.steps.step[a.current.first];
+    alone.last_step = a.steps.step[a.current.last];
+  }
+  const std::string shows = tell_phase(w, view, alone, entity);
   Verdict v = std::move(w).verdict(
-      fmt::format("rank {} takes {} as long as its peers in {} of the time", worst->rank,
-                  times(worst->ratio_to_peers), percent(worst->persistence)),
+      fmt::format("rank {} takes {} as long as its peers in {} of the time{}", worst->rank,
+                  times(worst->ratio_to_peers), percent(worst->persistence), shows),
       {});
   if (v.outcome == Outcome::supported) v.effect = Effect{excess, {kNaN, excess}};
   return v;

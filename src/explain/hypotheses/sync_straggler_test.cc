@@ -202,5 +202,26 @@ TEST(SyncStraggler, OneRankOrNoneDecidesNothing) {
   EXPECT_EQ(test(b.view()).outcome, Outcome::untested);
 }
 
+TEST(SyncStraggler, OfARankThatWaitsForInputItsLoaderIsTold) {
+  ViewBuilder b(false);
+  b.phase(Phase::input_wait, 0.09, 0).rank(0, "a").rank(1, "a");
+  b.attribution().ledger.front().ranks = {1};
+  b.attribution().straggles = {episode(1, 0, 9)};
+  auto& t = b.evidence().steps;
+  for (int32_t i = 0; i < 20; ++i) {
+    const bool late = i % 2 == 1;
+    const auto row = t.append(kNoName, i % 2, i / 2, kNoTime, 100'000'000);
+    t.set_phase(row, Phase::input_wait, late ? 90'000'000 : 2'000'000);
+    t.set_loader(row, LoaderWork::fetch, late ? 95'000'000 : 0);
+    t.set_loader(row, LoaderWork::transform, late ? 5'000'000 : 20'000'000);
+  }
+  const auto v = test(b.view());
+  ASSERT_EQ(v.outcome, Outcome::supported) << v.reason;
+  EXPECT_THAT(v.because,
+              HasSubstr("by input wait: its loader waits for data for 95 % of its time"));
+  EXPECT_EQ(v.chain.back().what, "Its loader waits for data");
+  EXPECT_EQ(v.chain.back().where, "rank/1");
+}
+
 }  // namespace
 }  // namespace firstwait

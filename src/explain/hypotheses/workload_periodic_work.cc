@@ -28,6 +28,24 @@ std::optional<int32_t> epoch_steps(const View& view) {
   return std::next(range.begin())->second.first - range.begin()->second.first;
 }
 
+// Of what the steps of the period take longer than the others, the part that waits for input; NaN
+// unknown.
+double waiting_part(const View& view) {
+  const auto& steps = view.attribution.steps;
+  const auto& wait = steps.ledger[index(Phase::input_wait)];
+  const auto& p = view.attribution.pattern;
+  if (wait.size() != steps.size() || *p.period_steps <= 0) return kNaN;
+  double time[2] = {0, 0}, waits[2] = {0, 0}, n[2] = {0, 0};
+  for (size_t i = 0; i < steps.size(); ++i) {
+    const size_t on = steps.step[i] % *p.period_steps == p.period_phase ? 1 : 0;
+    time[on] += static_cast<double>(steps.time[i]);
+    waits[on] += static_cast<double>(wait[i]);
+    n[on] += 1;
+  }
+  const double longer = time[1] / n[1] - time[0] / n[0];
+  return longer > 0 ? (waits[1] / n[1] - waits[0] / n[0]) / longer : kNaN;
+}
+
 Verdict test(const View& view) {
   const auto& p = view.attribution.pattern;
   if (view.attribution.steps.size() == 0 && p.kind == PatternKind::none)
@@ -57,6 +75,12 @@ Verdict test(const View& view) {
         fmt::format("{} loader workers in turn: a stall every {} steps is their round robin",
                     period, period),
         fact("loader workers", "loader.num_workers", "", *workers, "workers", false));
+  if (const double waits = waiting_part(view); waits > 0.5)
+    w.contradicts(
+        kVeryStrong,
+        fmt::format("{} of what these steps take longer is waiting for input", percent(waits)),
+        fact("waiting for input, of what they take longer", "ledger.input_wait", "", waits, "ratio",
+             false));
   if (const auto n = epoch_steps(view); n && *n == period)
     w.contradicts(kVeryStrong,
                   fmt::format("an epoch has {} steps: the slow step is its start", period),

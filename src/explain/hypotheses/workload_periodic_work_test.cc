@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "explain/testing/case_file.h"
+#include "explain/testing/view_builder.h"
 
 namespace firstwait {
 extern const Hypothesis hypothesis_workload_periodic_work;
@@ -57,6 +58,32 @@ TEST(WorkloadPeriodicWork, WithoutSteps) {
       "pattern none\n"
       "rank 0 a\n");
   EXPECT_EQ(v.outcome, Outcome::untested) << v.reason << v.because;
+}
+
+// Two workers that deliver in turn: a period of 14 is one of 2.
+TEST(WorkloadPeriodicWork, StepsThatWaitForInputDoNoWorkOfTheirOwn) {
+  for (const bool waits : {true, false}) {
+    ViewBuilder b(false);
+    auto& a = b.attribution();
+    a.pattern.kind = PatternKind::periodic;
+    a.pattern.period_steps = 14;
+    a.pattern.period_ratio = 3;
+    auto& wait = a.steps.ledger[index(Phase::input_wait)];
+    for (int32_t i = 0; i < 140; ++i) {
+      const bool slow = i % 14 == 0;
+      a.steps.step.push_back(i);
+      a.steps.time.push_back(slow ? 120'000'000 : 40'000'000);
+      wait.push_back(slow && waits ? 85'000'000 : 10'000'000);
+      a.steps.segment.push_back(SegmentKind::steady);
+    }
+    const auto v = hypothesis_workload_periodic_work.test(b.view());
+    if (waits) {
+      EXPECT_EQ(v.outcome, Outcome::refuted) << v.because;
+      EXPECT_EQ(v.reason, "93.8 % of what these steps take longer is waiting for input");
+    } else {
+      EXPECT_EQ(v.outcome, Outcome::supported) << v.reason;
+    }
+  }
 }
 
 }  // namespace

@@ -49,6 +49,7 @@ Lane lane_of(const Row& row, Phase phase) {
   if (is_loader_work(row.phase) || contains_ignoring_case(row.thread, "loader") ||
       contains_ignoring_case(row.thread, "worker"))
     return Lane::loader_worker;
+  if (contains_ignoring_case(row.thread, "background")) return Lane::host_thread;
   if (contains_ignoring_case(row.thread, "stream") || contains_ignoring_case(row.thread, "gpu")) {
     if (phase == Phase::collective || phase == Phase::p2p) return Lane::gpu_collective;
     return phase == Phase::h2d ? Lane::gpu_copy : Lane::gpu_compute;
