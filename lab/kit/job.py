@@ -55,6 +55,7 @@ class Job:
                         for i, host in enumerate(self.hosts.names)]
         for command in commands:
             self.started.append(subprocess.Popen([str(w) for w in command], stdout=log, stderr=log, start_new_session=True))
+        log.close()
         self.wait_for(lambda: len(list(self.state.glob("rank-*[0-9]"))) == self.ranks, 30, "the ranks did not start")
 
     def wait_for(self, condition, seconds, what):

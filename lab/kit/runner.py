@@ -111,17 +111,17 @@ def step_at(steps, moment):
 def observed(lab, truth):
     """The fault comes, stays and goes while the job runs."""
     fault, job = lab.fault, lab.job
-    lab.sleep(fault.random.uniform(14, 20), 60)
+    lab.sleep(fault.random.uniform(12, 16), 60)
     before = fault.proof(lab)
     truth["start"] = [time.time()]
     fault.start(lab)
     truth["start"].append(time.time())
-    lab.sleep(fault.random.uniform(16, 20), 50)
+    lab.sleep(fault.random.uniform(14, 18), 50)
     after = fault.proof(lab)
     truth["foreign_processors"] = round(lab.foreign.processors(), 2)
     truth["stop"] = time.time()
     fault.stop(lab)
-    lab.sleep(8, 20)
+    lab.sleep(6, 20)
     end = time.time()
     job.stop()
     steps = job.steps()
@@ -141,7 +141,7 @@ def chronic(lab, truth):
     lab.sleep(2, 10)
     before = fault.proof(lab)
     fault.start(lab)
-    lab.sleep(fault.random.uniform(18, 24), 60)
+    lab.sleep(fault.random.uniform(16, 20), 60)
     after = fault.proof(lab)
     truth["foreign_processors"] = round(lab.foreign.processors(), 2)
     fault.stop(lab)

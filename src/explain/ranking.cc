@@ -15,6 +15,7 @@ namespace {
 struct Layer {
   std::string_view deep;  // id, or family with a trailing dot
   std::string_view shallow;
+  bool elsewhere = false;  // the shallow one may show at another place: who sends sends again
 };
 constexpr Layer kLayers[] = {
     {"contention.storage", "storage.throughput_ceiling"},
@@ -23,6 +24,8 @@ constexpr Layer kLayers[] = {
     {"contention.cpu", "input.cpu_saturated"},
     {"contention.network", "network.congestion"},
     {"contention.gpu", "gpu.shared"},
+    {"network.link_flap", "network.loss_retransmission", true},
+    {"network.link_errors", "network.loss_retransmission", true},
     {"input.cpu_entitlement", "input.cpu_saturated"},
     {"input.cpu_entitlement", "input.thread_oversubscription"},
     {"workload.checkpoint_growth", "workload.checkpoint_stall"},
@@ -38,6 +41,12 @@ constexpr Layer kLayers[] = {
     {"network.", "sync.straggler"},
     {"input.", "sync.straggler"},
     {"contention.", "sync.straggler"},
+    // Rank 0 logs and saves, and the others wait for it.
+    {"workload.logging_stall", "sync.straggler"},
+    {"workload.checkpoint_stall", "sync.straggler"},
+    {"workload.checkpoint_growth", "sync.straggler"},
+    {"workload.gc_pause", "sync.straggler"},
+    {"workload.host_sync", "sync.straggler"},
     {"sync.stage_imbalance", "sync.straggler"},
 };
 
@@ -102,18 +111,18 @@ void rank(const View& view, double doubt, std::vector<Tested>& tested) {
     const Tested* best = nullptr;
     for (const auto& deep : tested) {
       if (!supported(deep) || &deep == &shallow || log_odds(deep, doubt) <= 0) continue;
-      const bool layered =
-          std::any_of(std::begin(kLayers), std::end(kLayers),
-                      [&](const Layer& l) {
-                        return names(l.deep, deep.hypothesis->id) &&
-                               names(l.shallow, shallow.hypothesis->id);
-                      }) ||
-          (shallow.hypothesis->id.starts_with("change.") &&
-           !deep.hypothesis->id.starts_with("change.") && view.attribution.onset.has_value() &&
-           deep.cell.has_value() && deep.cell == shallow.cell);
-      if (!layered || !same_place(deep.verdict, shallow.verdict) ||
-          !covers(deep.verdict, shallow.verdict))
-        continue;
+      const Layer* const layer =
+          std::find_if(std::begin(kLayers), std::end(kLayers), [&](const Layer& l) {
+            return names(l.deep, deep.hypothesis->id) && names(l.shallow, shallow.hypothesis->id);
+          });
+      const bool known = layer != std::end(kLayers);
+      const bool changed = shallow.hypothesis->id.starts_with("change.") &&
+                           !deep.hypothesis->id.starts_with("change.") &&
+                           view.attribution.onset.has_value() && deep.cell.has_value() &&
+                           deep.cell == shallow.cell;
+      if (!known && !changed) continue;
+      if (!(known && layer->elsewhere) && !same_place(deep.verdict, shallow.verdict)) continue;
+      if (!covers(deep.verdict, shallow.verdict)) continue;
       if (best == nullptr || log_odds(deep, doubt) > log_odds(*best, doubt)) best = &deep;
     }
     if (best != nullptr) shallow.deeper = best->hypothesis;

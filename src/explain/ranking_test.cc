@@ -140,5 +140,27 @@ TEST(Registry, NothingIsSupportedFromNothing) {
   }
 }
 
+TEST(Ranking, LossAtTheSenderIsHowALinkThatFlapsElsewhereShows) {
+  ViewBuilder b;
+  b.phase(Phase::collective, 0.4, 0.01);
+  const auto flap = hypothesis("network.link_flap", kCollective);
+  const auto loss = hypothesis("network.loss_retransmission", kCollective);
+  std::vector<Tested> tested = {supported(flap, 3, {"nic/c:eth0"}), supported(loss, 4, {"host/b"})};
+  rank(b.view(), 0, tested);
+  EXPECT_EQ(tested[1].deeper, &flap);
+  EXPECT_GT(tested[0].confidence, 0.9);
+}
+
+TEST(Ranking, TheRankThatLogsIsLateBecauseItLogs) {
+  ViewBuilder b;
+  b.phase(Phase::logging, 0.4, 0.01);
+  constexpr Phase kLogging[] = {Phase::logging};
+  const auto stall = hypothesis("workload.logging_stall", kLogging);
+  const auto late = hypothesis("sync.straggler", kLogging);
+  std::vector<Tested> tested = {supported(stall, 4, {"rank/0"}), supported(late, 5, {"rank/0"})};
+  rank(b.view(), 0, tested);
+  EXPECT_EQ(tested[1].deeper, &stall);
+}
+
 }  // namespace
 }  // namespace firstwait

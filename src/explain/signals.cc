@@ -31,8 +31,9 @@ Windows windows(const View& view) {
 }
 
 // A window shorter than the scrape period holds no sample: the neighbours outside it then speak for
-// it.
+// it. Not of a series that began later or had ended: it says nothing of that time.
 std::pair<size_t, size_t> range(const Series& s, Ns from, Ns to, size_t least) {
+  if (s.time.front() > to || s.time.back() < from) return {0, 0};
   auto lo =
       static_cast<size_t>(std::lower_bound(s.time.begin(), s.time.end(), from) - s.time.begin());
   auto hi =

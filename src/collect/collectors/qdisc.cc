@@ -60,7 +60,8 @@ class Qdisc final : public Sampling {
     queues_.sweep([&](const Queue& q) {
       for (const SeriesId id : q.ids) out.release(id);
     });
-    return !good ? Presence::broken : queues_.size() == 0 ? Presence::absent : Presence::present;
+    // A card without a queue may be given one at any time.
+    return !good ? Presence::broken : queues_.size() == 0 ? Presence::idle : Presence::present;
   }
 
  private:

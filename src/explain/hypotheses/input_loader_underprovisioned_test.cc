@@ -51,6 +51,13 @@ TEST(InputLoaderUnderprovisioned, FullHostRefutes) {
   EXPECT_NE(test(b).outcome, Outcome::supported);
 }
 
+TEST(InputLoaderUnderprovisioned, CoresThatOtherProgramsUseAreNotFree) {
+  auto b = job(0.65, 0.05);
+  b.counter("node_cpu_seconds_total", "host/a", 15.9, 15.9, {{"mode", "user"}})
+      .counter("firstwait_process_cpu_seconds_total", "host/a", 2, 2, {{"role", "loader"}});
+  EXPECT_NE(test(b).outcome, Outcome::supported);
+}
+
 TEST(InputLoaderUnderprovisioned, ConfinedWorkersAreAnothersCause) {
   auto b = job(0.65, 0.05);
   b.setting("rank/0", "cpu.affinity", "0").setting("host/a", "cpu.affinity", "0");

@@ -1,8 +1,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 
+#include "explain/network_phases.h"
 #include "explain/placing.h"
 
 namespace firstwait {
@@ -37,10 +37,21 @@ constexpr Signal kSignals[] = {
     {"firstwait_rdma_cnp_sent_total", "congestion notifications sent", kWeak},
     {"node_netstat_IpExt_InCEPkts", "packets marked as congested", kWeak},
     {"node_qdisc_drops_total", "packets dropped in send queues", kPositive},
+    {"node_qdisc_overlimits_total", "packets held back by a rate limit on the port", kPositive},
     {"node_softnet_dropped_total", "packets dropped by the receiving CPU", kPositive},
     {"node_network_receive_drop_total", "packets dropped on receipt", kWeak},
     {"node_softnet_times_squeezed_total", "receive work put off", kWeak},
 };
+
+// A send queue that was put before a port when the slowness began has no past of its own; the port
+// has.
+bool is_new_queue(const View& view, std::string_view metric, const Reading& r) {
+  if (!metric.starts_with("node_qdisc_") || r.has_before() || !(r.now_count >= kCounted.value))
+    return false;
+  for (const auto& sent : rate(view, "node_network_transmit_bytes_total"))
+    if (port_of(sent) == port_of(r)) return sent.has_before();
+  return false;
+}
 
 Verdict test(const View& view) {
   struct Hit {
@@ -50,9 +61,11 @@ Verdict test(const View& view) {
   std::vector<Hit> hits;
   size_t watched = 0, comparable = 0;
   for (const auto& s : kSignals) {
-    const auto readings = rate(view, s.name);
+    auto readings = rate(view, s.name);
     if (readings.empty()) continue;
     ++watched;
+    for (auto& r : readings)
+      if (is_new_queue(view, s.name, r)) r.before = 0;
     const Reading* best = nullptr;
     for (const auto& r : readings) {
       comparable += r.has_before() ? 1 : 0;
@@ -83,7 +96,7 @@ Verdict test(const View& view) {
     return untested({"the same counters from a time when the job was fast"});
 
   Weighing w;
-  w.gate(stake_or_unexplained(view, std::array{Phase::collective, Phase::p2p, Phase::input_wait}));
+  if (!gate_network(w, view)) return std::move(w).verdict("", {});
   std::string because;
   for (const auto& h : hits) {
     const auto port = port_of(h.reading);

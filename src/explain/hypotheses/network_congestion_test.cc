@@ -53,5 +53,24 @@ TEST(NetworkCongestion, LongCollectivesAloneSayNothing) {
   EXPECT_EQ(test(b.phase(Phase::collective, 0.5, 0.1)).outcome, Outcome::untested);
 }
 
+TEST(NetworkCongestion, ARateLimitThatWasPutOnAPort) {
+  ViewBuilder b;
+  b.phase(Phase::collective, 0.4, 0.05);
+  b.counter("node_network_transmit_bytes_total", "host/a", 5e7, 1.2e7, {{"device", "eth0"}})
+      .counter("node_qdisc_overlimits_total", "host/a", kNaN, 900,
+               {{"device", "eth0"}, {"kind", "tbf"}});
+  const auto v = test(b);
+  ASSERT_EQ(v.outcome, Outcome::supported) << v.reason;
+  EXPECT_EQ(v.where.front(), "nic/a:eth0");
+}
+
+TEST(NetworkCongestion, RanksOnOneHostWithLocalDataWaitForNoNetwork) {
+  ViewBuilder b;
+  b.phase(Phase::collective, 0.4, 0.05).rank(0, "a").rank(1, "a");
+  b.setting("job/x", "dataset.fstype", "ext4");
+  b.counter("node_qdisc_drops_total", "host/a", 1, 100, {{"device", "eth0"}});
+  EXPECT_EQ(test(b).outcome, Outcome::refuted);
+}
+
 }  // namespace
 }  // namespace firstwait

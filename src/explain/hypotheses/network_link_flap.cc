@@ -1,9 +1,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <map>
 
+#include "explain/network_phases.h"
 #include "explain/placing.h"
 
 namespace firstwait {
@@ -74,7 +74,7 @@ Verdict test(const View& view) {
   if (!watched)
     return untested({"kernel log (link down, link up)", "node_network_carrier_changes_total"});
   Weighing w;
-  w.gate(stake_or_unexplained(view, std::array{Phase::collective, Phase::p2p, Phase::input_wait}));
+  if (!gate_network(w, view)) return std::move(w).verdict("", {});
   if (found.empty()) {
     w.contradicts(
         kStrong, "no link was lost",

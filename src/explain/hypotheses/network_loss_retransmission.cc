@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <vector>
 
+#include "explain/network_phases.h"
 #include "explain/placing.h"
 #include "explain/storage_signals.h"
 
@@ -67,16 +67,6 @@ void weigh_rise(Weighing& w, const Reading& r, std::string_view what, std::strin
   }
 }
 
-// What of the step crosses a network at all: collectives of ranks on one host do not, nor does the
-// reading of a local disk.
-std::vector<Phase> over_the_network(const View& view) {
-  std::vector<Phase> out;
-  if (job_hosts(view).size() != 1) out = {Phase::collective, Phase::p2p};
-  if (data_is_remote(view).value_or(true))
-    out.insert(out.end(), {Phase::input_wait, Phase::checkpoint});
-  return out;
-}
-
 // Segments that the host sends again are not the job's when its connections end on the host itself,
 // and it reads from no other machine.
 void weigh_own_peers(Weighing& w, const View& view) {
@@ -111,15 +101,7 @@ Verdict test(const View& view) {
     return untested({"node_netstat_Tcp_RetransSegs", "firstwait_rdma_packet_seq_err_total"});
 
   Weighing w;
-  const auto phases = over_the_network(view);
-  if (phases.empty()) {
-    const auto hosts = job_hosts(view);
-    w.contradicts(
-        kVeryStrong, "all ranks are on one host and the data set on its own disk",
-        fact("file system of the data set", "dataset.fstype", hosts.front(), kNaN, "", false));
-    return std::move(w).verdict("", {});
-  }
-  w.gate(stake_or_unexplained(view, phases));
+  if (!gate_network(w, view)) return std::move(w).verdict("", {});
   // A loader that does not wait for reads does not wait for the network.
   if (const double blocked = blocked_in_reads(view);
       blocked < 0.2 &&

@@ -25,6 +25,7 @@ constexpr Threshold kThresholds[] = {kRelevantShare, kFirst, kSlowRatio, kFits};
 // Mean step of the first epoch and of the later ones; later has at least two epochs.
 struct Epochs {
   double first_s = kNaN, later_s = kNaN;
+  double first_wait_s = kNaN, later_wait_s = kNaN;  // for input; NaN where it is not recorded
   size_t count = 0, first_steps = 0, steps = 0;
   Ns from = kNoTime, turn = kNoTime, to = kNoTime;  // of the first epoch, and the end of all
 };
@@ -65,6 +66,15 @@ Epochs epochs(const View& view) {
   std::vector<double> later;
   for (auto it = std::next(by_epoch.begin()); it != by_epoch.end(); ++it)
     later.insert(later.end(), it->second.begin(), it->second.end());
+  std::vector<double> first_waits, later_waits;
+  for (const size_t i : times)
+    if (const Ns wait = t.phase(i, Phase::input_wait); wait != kNoDuration)
+      (t.epoch[i] == by_epoch.begin()->first ? first_waits : later_waits)
+          .push_back(static_cast<double>(wait) * 1e-9);
+  if (!first_waits.empty() && !later_waits.empty()) {
+    e.first_wait_s = mean(first_waits);
+    e.later_wait_s = mean(later_waits);
+  }
   e.first_steps = by_epoch.begin()->second.size();
   e.steps = e.first_steps + later.size();
   e.first_s = mean(by_epoch.begin()->second);
@@ -118,6 +128,15 @@ Verdict test(const View& view) {
     because =
         fmt::format("the first epoch reads from storage: its steps take {} those of later epochs",
                     times(e.first_s / e.later_s));
+    // A first epoch that is slow for other reasons does not wait for its reads.
+    if (e.first_wait_s - e.later_wait_s < 0.5 * (e.first_s - e.later_s))
+      w.contradicts(
+          kStrong,
+          fmt::format("the first epoch's steps take {} longer, and wait {} longer for input",
+                      seconds(e.first_s - e.later_s),
+                      seconds(std::max(0.0, e.first_wait_s - e.later_wait_s))),
+          fact("input wait in the first epoch", "ledger.input_wait", "", e.first_wait_s, "s/step",
+               false, e.later_wait_s));
     cost = (e.first_s - e.later_s) * static_cast<double>(e.first_steps) /
            static_cast<double>(std::max<size_t>(e.steps, 1));
   } else if (e.count >= 3) {

@@ -86,5 +86,26 @@ TEST(StorageColdCache, WithoutEpochsAndSizes) {
   EXPECT_EQ(v.outcome, Outcome::untested) << v.reason << v.because;
 }
 
+// A first epoch in which something else slowed the job, with its wait for input recorded.
+TEST(StorageColdCache, AFirstEpochThatDoesNotWaitForInputIsSlowForOtherReasons) {
+  for (const bool waits : {true, false}) {
+    ViewBuilder b(false);
+    b.phase(Phase::input_wait, 0.001, 0).phase(Phase::backward, 0.1, 0);
+    auto& t = b.evidence().steps;
+    Ns at = ViewBuilder::kBefore;
+    for (int32_t s = 0; s < 400; ++s) {
+      const bool first = s < 100;
+      const Ns time = (first ? 3 : 1) * ViewBuilder::kSecond / 10;
+      const auto row = t.append(kNoName, 0, s, at, time);
+      t.epoch[row] = s / 100;
+      t.set_phase(row, Phase::input_wait, first && waits ? 200'000'000 : 1'000'000);
+      at += time;
+    }
+    b.counter("node_disk_read_bytes_total", "host/a", 0, 0, {{"device", "sda"}});
+    const auto v = hypothesis_storage_cold_cache.test(b.view());
+    EXPECT_EQ(v.outcome == Outcome::supported, waits) << v.reason << v.because;
+  }
+}
+
 }  // namespace
 }  // namespace firstwait

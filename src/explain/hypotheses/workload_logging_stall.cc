@@ -33,6 +33,8 @@ Verdict test(const View& view) {
   }
   w.supports(kStrong + 0.5,
              fact("writing logs", "ledger.logging", "", run.per_step_s, "s/step", true));
+  if (const auto* logging = ledger_row(view, Phase::logging))
+    for (const int32_t rank : logging->ranks) w.where("rank/" + std::to_string(rank));
   w.link("The training thread writes logs",
          run.when.empty() ? "" : fmt::format("in {} of {} steps", run.when.size(), run.steps),
          percent(run.share) + " of the time");

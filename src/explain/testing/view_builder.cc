@@ -45,6 +45,7 @@ ViewBuilder& ViewBuilder::counter(std::string_view metric, std::string_view enti
   auto& s = series(metric, entity, labels);
   double value = 1000;
   for (Ns t = kBefore; t <= kEnd; t += 10 * kSecond) {
+    if (before != before && t <= kOnset) continue;  // a series that begins at the onset
     s.time.push_back(t);
     s.value.push_back(value);
     value += 10 * (t < kOnset ? before : now);

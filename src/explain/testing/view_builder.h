@@ -29,6 +29,7 @@ class ViewBuilder {
   ViewBuilder& gauge(std::string_view metric, std::string_view entity, double before, double now,
                      const Labels& labels = {});
   // A counter that grows by `before` and then by `now` per second.
+  // `before` kNaN: the series begins at the onset.
   ViewBuilder& counter(std::string_view metric, std::string_view entity, double before, double now,
                        const Labels& labels = {});
   ViewBuilder& setting(std::string entity, std::string key, std::string value);
