@@ -1,5 +1,5 @@
 #!/bin/sh
-# Fuzzes every importer, two at a time. Usage: tools/fuzz.sh SECONDS_PER_TARGET [importer ...]
+# Fuzzes every importer and the collectors, two at a time. Usage: tools/fuzz.sh SECONDS_PER_TARGET [importer or "collectors" ...]
 # Corpora live in build/fuzz-corpus/<importer>; a finding is left in build/fuzz-findings/ and fails the run.
 set -eu
 cd "$(dirname "$0")/.."
@@ -18,6 +18,15 @@ for name in $names; do
     [ -e "$seed" ] && { printf '01'; cat "$seed"; } >"$corpus/seed-${seed##*/}"
   done
 done
+# The collectors' seeds are what this machine's own kernel says.
+if [ -d build/fuzz-corpus/collectors ]; then
+  number=0
+  sed -n 's/^    {"[a-z_]*", "\([^"]*\)"},$/\1/p' fuzz/fuzz_collectors.cc | sed 's|^proc/1[1]*/|proc/self/|' | while read -r file; do
+    { printf "\\$(printf %03o $number)"; timeout 1 head -c 4000 "/$file"; timeout 1 head -c 4000 "/$file"; } 2>/dev/null \
+      >"build/fuzz-corpus/collectors/seed-$number" || true
+    number=$((number + 1))
+  done
+fi
 export seconds
 echo "$names" | tr ' ' '\n' | xargs -P 2 -I{} sh -c '
   if build/fuzz/bin/fuzz_{} -max_total_time="$seconds" -timeout=10 -rss_limit_mb=1024 -max_len=16384 -verbosity=0 \

@@ -177,5 +177,20 @@ TEST(ParseStat, OddNamesAndShortLines) {
   EXPECT_FALSE(parse_stat(")(", s));
 }
 
+TEST(Process, AProcessWhoseFilesVanishBetweenTwoReadsIsLeftOut) {
+  Fake f;
+  f.process(11, "python3", 1, "python3 train.py", ranked(0));
+  f.process(21, "pt_data_worker", 11, "python3 train.py", ranked(0));
+  Bench bench(collector_process, f.world());
+  f.processes->search(Root::at(f.tree.path()));
+  bench.sample();
+  for (const auto* file : {"proc/21/io", "proc/21/schedstat", "proc/21/stat"}) {
+    f.tree.remove(file);
+    EXPECT_TRUE(
+        bench.sample().contains("firstwait_process_cpu_seconds_total{rank=\"0\",role=\"trainer\"}"))
+        << file;
+  }
+}
+
 }  // namespace
 }  // namespace firstwait

@@ -39,7 +39,7 @@ class Thermal final : public Sampling {
         values_.add(at + "temp",
                     out.series(kMetrics[0], {{"type", type}, {"zone", name.substr(12)}}));
       if (name.starts_with("cooling_device"))
-        for (size_t i : {1, 2})
+        for (const size_t i : {size_t{1}, size_t{2}})
           values_.add(at + (i == 1 ? "cur_state" : "max_state"),
                       out.series(kMetrics[i], {{"name", name.substr(14)}, {"type", type}}));
     }
