@@ -1,5 +1,7 @@
 // The command line of `firstwait` (FORMATS section 4): parses, hands over to a command, returns its
 // exit code.
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 
 #include "apps/attach.h"
@@ -24,6 +26,18 @@ const CLI::Validator kTime(
                  : std::string();
     },
     "TIME");
+
+// CLI11's own range lets "nan" pass.
+CLI::Validator number_between(double low, double high) {
+  return CLI::Validator(
+      [low, high](std::string& text) {
+        const auto value = parse_double(text);
+        return value && *value >= low && *value <= high
+                   ? std::string()
+                   : fmt::format("'{}' is no number from {} to {}", text, low, high);
+      },
+      "NUMBER");
+}
 
 struct Common {
   AnalyseOptions analyse;
@@ -79,7 +93,7 @@ int run(int argc, char** argv) {
   add_output(*diagnose_command, d.output, true);
   diagnose_command
       ->add_option("--fail-on", d.fail_on, "Exit 1 when a finding reaches this confidence")
-      ->check(CLI::Range(0.0, 1.0));
+      ->check(number_between(0, 1));
   diagnose_command->callback([&] {
     d.analyse = common.finished();
     rc = diagnose(d);
@@ -141,7 +155,7 @@ int run(int argc, char** argv) {
       "--redact", bundle_options.redact,
       "Replace names of hosts, users and paths, the same one by the same everywhere");
   bundle_command->add_option("--seconds", bundle_options.seconds, "Sample for this long")
-      ->check(CLI::Range(0.0, 3600.0));
+      ->check(number_between(0, 3600));
   bundle_command->callback([&] { rc = bundle(bundle_options); });
 
   RunOptions r;
@@ -168,7 +182,7 @@ int run(int argc, char** argv) {
       ->required()
       ->check(CLI::PositiveNumber);
   attach_subcommand->add_option("--for", a.seconds, "Seconds; default: until it ends, or Ctrl-C")
-      ->check(CLI::NonNegativeNumber);
+      ->check(number_between(0, 1e9));
   attach_subcommand->add_option("--name", a.name, "The job's name; default: the script's");
   attach_subcommand->add_option("--out", a.out, "Folder of the evidence bundle");
   attach_subcommand->add_option("--format", a.format, "Format of the report")

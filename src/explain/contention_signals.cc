@@ -19,6 +19,7 @@ std::vector<Neighbour> neighbours_at_onset(const View& view, std::string_view re
     n.owner = e->attribute("owner");
     for (const auto& r : view.evidence.relations)
       if (n.owner.empty() && r.from == e->entity && r.kind == "owned_by") n.owner = r.to;
+    if (!n.owner.empty() && !n.owner.starts_with("owner/")) n.owner.insert(0, "owner/");
     out.push_back(std::move(n));
   }
   return out;

@@ -9,7 +9,7 @@ namespace firstwait {
 
 struct Neighbour {
   const Event* event = nullptr;
-  std::string name, kind, owner;  // "job/42", "backup", "team-b"; may be empty
+  std::string name, kind, owner;  // "job/42", "backup", "owner/team-b"; may be empty
 };
 // neighbour_start events at the onset whose attribute `resource`, where given, is this one, or
 // whose workload_kind fits nothing else. Without the attribute an event counts for every resource.

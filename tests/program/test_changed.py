@@ -36,6 +36,59 @@ class Pipelines(Case):
             self.assertAlmostEqual(result["step_time"]["current_s"], scale * 46.65, delta=scale * 0.5)
             self.assertEqual(result["findings"][0]["cause"], "sync.straggler")
 
+    def test_the_straggler_is_gone_when_its_rank_keeps_up(self):
+        # dp rank 0 computes as dp rank 1 does, and what waited for it comes when the others have done their gc.
+        source, target = shared(self.SOURCE), self.folder / "trace.parquet"
+        parquet.query(f"""COPY (
+            WITH t AS (SELECT * FROM read_parquet('{source}')),
+            healed AS (SELECT * FROM t WHERE dp_rank <> 0
+                       UNION ALL SELECT * REPLACE (0::INT AS dp_rank) FROM t WHERE dp_rank = 1),
+            edge AS (SELECT step, max(start_ts) FILTER (dp_rank <> 0) AS now, max(start_ts) AS before
+                     FROM t WHERE optype = 'gc' GROUP BY step),
+            moved AS (SELECT healed.*, start_ts - greatest(0, least(start_ts, before) - now) AS s,
+                      start_ts + duration - greatest(0, least(start_ts + duration, before) - now) AS e
+                      FROM healed JOIN edge USING (step))
+            SELECT * EXCLUDE (s, e) REPLACE (s::FLOAT AS start_ts, (e - s)::FLOAT AS duration) FROM moved)
+            TO '{target}' (FORMAT PARQUET)""")
+        result = report(target)
+        self.assertEqual(causes(result), [])
+        self.assertLess(result["what_if"]["replay_error"], 0.05)
+        self.assertLess(result["what_if"]["straggler_free_slowdown"], 1.05)
+        self.assertAlmostEqual(result["step_time"]["current_s"], 23.0, delta=0.5)
+
+    def peers_times(self, source, slow, keys):
+        """Compute times of the `slow` worker as its peers have them; the starts stay, so the step keeps its gaps."""
+        target = self.folder / "trace.parquet"
+        parquet.query(f"""COPY (
+            WITH t AS (SELECT * FROM read_parquet('{source}')),
+            peers AS (SELECT {keys}, median(duration) AS d FROM t WHERE NOT ({slow}) GROUP BY ALL)
+            SELECT t.* REPLACE (CASE WHEN {slow} AND optype LIKE '%-compute' THEN d::FLOAT ELSE duration END AS duration)
+            FROM t LEFT JOIN peers USING ({keys})) TO '{target}' (FORMAT PARQUET)""")
+        return report(target)
+
+    def test_without_the_slow_workers_durations_the_gaps_are_unexplained_and_nobody_is_accused(self):
+        result = self.peers_times(shared(self.SOURCE), "t.dp_rank = 0 AND t.stage = 0", "step, optype, stage, seq_id")
+        self.assertFalse([c for c in causes(result) if c.startswith(("sync.", "gpu.", "network."))])
+        self.assertLess(result["what_if"]["straggler_free_slowdown"], 1.1)
+        self.assertGreater(result["what_if"]["replay_error"], 0.05)
+        self.assertIn("Inconclusive", result["headline"])
+
+    def test_the_long_stage_is_gone_with_its_length(self):
+        result = self.peers_times(shared("whatif/trace-ST.parquet"), "t.stage = 3", "step, optype, dp_rank, seq_id")
+        self.assertFalse([c for c in causes(result) if c.startswith(("sync.", "gpu.", "network."))])
+        self.assertLess(result["what_if"]["straggler_free_slowdown"], 1.05)
+
+    def test_the_long_stage_stays_when_ranks_swap_and_times_scale(self):
+        for scale in (0.5, 3.0):
+            target = parquet.rewrite(
+                shared("whatif/trace-ST.parquet"), self.folder / "trace.parquet",
+                f"1 - dp_rank AS dp_rank, (start_ts * {scale})::FLOAT AS start_ts, (duration * {scale})::FLOAT AS duration")
+            result = report(target)
+            self.assertEqual(result["findings"][0]["cause"], "sync.stage_imbalance")
+            self.assertIn("stage/3", result["findings"][0]["where"])
+            self.assertAlmostEqual(result["what_if"]["straggler_free_slowdown"], 1.17870, delta=1e-4)
+            self.assertAlmostEqual(result["what_if"]["by_dp_rank"][1]["slowdown"], 1.17308, delta=1e-4)
+
 
 class Workers(Case):
     def rows(self, name="job_1_norm.csv"):

@@ -161,6 +161,13 @@ class Misuse(Case):
         self.assertIn("--log-pattern", self.refused("--log-pattern", "(("))
         run("diagnose", self.folder / "steps.jsonl", "--job", "a", check=0)
 
+    def test_a_confidence_that_is_none(self):
+        for value in ("nan", "-nan", "inf", "1.5", "-0.1", "high", ""):
+            said = self.refused("--fail-on", value)
+            self.assertIn("--fail-on", said)
+            self.assertIn("from 0 to 1", said)
+        run("diagnose", self.folder / "steps.jsonl", "--fail-on", "0.5", check=0)
+
     def test_places_that_cannot_be_written(self):
         for place in ("/nonexistent/x", self.folder, "/dev/full"):
             self.assertRegex(self.refused("--out", place), "firstwait: .*;")

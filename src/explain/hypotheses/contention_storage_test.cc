@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "explain/testing/case_file.h"
 
 namespace firstwait {
@@ -40,6 +42,8 @@ TEST(ContentionStorage, AClientDoesNotSeeTheServersOtherClients) {
       "event neighbour_start storage/n:/e -5 workload_kind=backup owner=team-b\n");
   ASSERT_EQ(v.outcome, Outcome::supported) << v.reason;
   EXPECT_GE(v.llr, 2);
+  EXPECT_TRUE(std::find(v.where.begin(), v.where.end(), "owner/team-b") != v.where.end());
+  for (const auto& place : v.where) EXPECT_NE(place.find('/'), std::string::npos) << place;
 }
 
 TEST(ContentionStorage, ADiskThatIsHardlyBusyIsNobodys) {

@@ -10,9 +10,9 @@
 namespace firstwait {
 namespace {
 
-constexpr std::string_view kNeeds[] = {"xid events", "DCGM_FI_DEV_XID_ERRORS",
-                                       "DCGM_FI_DEV_ECC_DBE_VOL_TOTAL",
-                                       "DCGM_FI_DEV_ROW_REMAP_FAILURE"};
+constexpr std::string_view kNeeds[] = {
+    "xid events", "DCGM_FI_DEV_XID_ERRORS", "DCGM_FI_DEV_ECC_DBE_VOL_TOTAL",
+    "DCGM_FI_DEV_ROW_REMAP_FAILURE", "DCGM_FI_DEV_ROW_REMAP_PENDING"};
 constexpr Threshold kAnyError{
     "uncorrectable errors", 1, "events",
     "NVIDIA GPU Memory Error Management: an uncorrectable error needs a recovery action; DCGM "
@@ -116,6 +116,13 @@ void from_metrics(const View& view, std::vector<Fault>& faults, std::string& har
                       row(old ? "an earlier Xid" : fmt::format("Xid {}: {}", x->code, x->meaning),
                           "DCGM_FI_DEV_XID_ERRORS", r.entity, r, "code", true)});
   }
+  for (const auto& r : of_job(view, gauge(view, "DCGM_FI_DEV_ROW_REMAP_PENDING"))) {
+    if (!(r.now_max >= kAnyError.value)) continue;
+    const std::string_view what = "memory rows that wait for a reset to be remapped";
+    faults.push_back(
+        {r.entity, std::string(what), kPositive,
+         row(std::string(what), "DCGM_FI_DEV_ROW_REMAP_PENDING", r.entity, r, "", true)});
+  }
   for (const std::string_view name :
        {"DCGM_FI_DEV_ECC_DBE_VOL_TOTAL", "DCGM_FI_DEV_ROW_REMAP_FAILURE"}) {
     const bool remap = name == "DCGM_FI_DEV_ROW_REMAP_FAILURE";
@@ -136,11 +143,22 @@ void from_metrics(const View& view, std::vector<Fault>& faults, std::string& har
   }
 }
 
+// What a snapshot of the device says of its memory. A row or page that waits for a reset has lost
+// data and is still in use.
 void from_settings(const View& view, std::vector<Fault>& faults) {
-  for (const auto* s : settings(view, "gpu.remapped_rows_failure"))
-    if (s->value == "1" || to_lower(s->value) == "yes")
-      faults.push_back({s->entity, "a failed row remapping", kStrong,
-                        fact("row remapping has failed", s->key, s->entity, 1, "", true)});
+  struct State {
+    std::string_view key, what;
+    double llr;
+  };
+  constexpr State kStates[] = {
+      {"gpu.remapped_rows_failure", "row remapping that failed", kStrong},
+      {"gpu.remapped_rows_pending", "memory rows that wait for a reset to be remapped", kPositive},
+      {"gpu.retired_pages_pending", "memory pages that wait for a reset to be retired", kPositive}};
+  for (const State& state : kStates)
+    for (const auto* s : settings(view, state.key))
+      if (s->value == "1" || to_lower(s->value) == "yes")
+        faults.push_back({s->entity, std::string(state.what), state.llr,
+                          fact(std::string(state.what), s->key, s->entity, 1, "", true)});
 }
 
 Verdict test(const View& view) {
@@ -192,7 +210,7 @@ Verdict test(const View& view) {
 extern const Hypothesis hypothesis_gpu_hardware_errors{
     .id = "gpu.hardware_errors",
     .claim = "a GPU reports faults of its hardware",
-    .decides = "Xids of the device, uncorrectable memory errors, failed remaps",
+    .decides = "Xids of the device, uncorrectable memory errors, failed or pending remaps",
     .accounts_for = kPhasesExplained,
     .needs = kNeeds,
     .thresholds = kThresholds,

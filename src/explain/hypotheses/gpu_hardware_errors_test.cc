@@ -92,6 +92,21 @@ TEST(GpuHardwareErrors, AFailedRemapInASnapshotIsAFault) {
   EXPECT_EQ(test(b).where.front(), "gpu/a:1");
 }
 
+TEST(GpuHardwareErrors, RowsAndPagesThatWaitForAResetAreAFault) {
+  for (const char* key : {"gpu.remapped_rows_pending", "gpu.retired_pages_pending"}) {
+    ViewBuilder b(false);
+    b.setting("gpu/a:1", key, "Yes").setting("gpu/a:0", key, "No");
+    b.gauge("DCGM_FI_DEV_ECC_DBE_VOL_TOTAL", "gpu/a:1", 0, 0);
+    ASSERT_EQ(test(b).outcome, Outcome::supported) << key;
+    EXPECT_EQ(test(b).where.front(), "gpu/a:1");
+  }
+  ViewBuilder b(false);
+  b.gauge("DCGM_FI_DEV_ROW_REMAP_PENDING", "gpu/a:1", 1, 1);
+  b.gauge("DCGM_FI_DEV_ROW_REMAP_PENDING", "gpu/a:2", 0, 0);
+  ASSERT_EQ(test(b).outcome, Outcome::supported);
+  EXPECT_EQ(test(b).where.front(), "gpu/a:1");
+}
+
 TEST(GpuHardwareErrors, NotWatchedIsUntested) {
   ViewBuilder b;
   EXPECT_EQ(test(b.phase(Phase::forward, 0.2, 0.1)).outcome, Outcome::untested);

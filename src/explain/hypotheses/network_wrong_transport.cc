@@ -3,6 +3,7 @@
 #include <array>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "base/text.h"
 #include "explain/placing.h"
@@ -27,6 +28,7 @@ struct Transport {
   bool channels_known = false, crosses_network = false;  // from the channels NCCL opened
   std::string entity, value;
   std::set<std::string> entities;  // all that use sockets
+  std::string rdma_entity;         // one that uses RDMA
 };
 // What NCCL said it uses between hosts.
 Transport transport(const View& view) {
@@ -39,32 +41,43 @@ Transport transport(const View& view) {
       }
       const bool socket = contains_ignoring_case(s->value, "socket");
       if (contains_ignoring_case(s->value, "IB") || contains_ignoring_case(s->value, "OFI") ||
-          contains_ignoring_case(s->value, "libfabric"))
+          contains_ignoring_case(s->value, "libfabric")) {
         t.rdma = true;
+        // What NCCL opened; that it chose a network says nothing of the channels.
+        if (key == "nccl.transport") t.rdma_entity = s->entity;
+      }
       if (socket) t.entities.insert(s->entity);
       if (socket && !t.socket) {
         t.socket = true;
         t.entity = s->entity;
-        t.value = s->value;
+        // "NET/Socket,P2P": what connects the GPUs of one host is no matter here.
+        for (const auto piece : split(s->value, ','))
+          if (contains_ignoring_case(piece, "socket")) t.value = trim(piece);
       }
       if (!socket && t.entity.empty()) t.entity = s->entity;
     }
   return t;
 }
 
-// Each rank, or each host where they are many.
+// Each rank and its host, or only the hosts where ranks are many.
 void add_places(Weighing& w, const View& view, const std::set<std::string>& entities) {
   constexpr size_t kListed = 8;
+  std::vector<std::string> hosts;
   for (const std::string& entity : entities) {
     const auto rank =
         entity.starts_with("rank/") ? parse_int(std::string_view(entity).substr(5)) : std::nullopt;
-    const bool by_host = entities.size() > kListed && rank && *rank >= 0 && *rank <= INT32_MAX;
-    const std::string host = by_host ? host_entity(view, static_cast<int32_t>(*rank)) : "";
-    w.where(host.empty() ? entity : host);
+    const bool known = rank && *rank >= 0 && *rank <= INT32_MAX;
+    std::string host = known ? host_entity(view, static_cast<int32_t>(*rank)) : "";
+    if (host.empty() || entities.size() <= kListed) w.where(entity);
+    if (!host.empty()) hosts.push_back(std::move(host));
   }
+  for (std::string& host : hosts) w.where(std::move(host));
 }
 
+// Ports that NCCL or the node lists, whether or not they are used.
 bool has_rdma_ports(const View& view) {
+  for (const auto* s : settings(view, "nccl.interfaces"))
+    if (contains(s->value, "/IB") || contains(s->value, "/RoCE")) return true;
   if (has_metric(view, "node_infiniband_rate_bytes_per_second") ||
       has_metric(view, "node_infiniband_port_data_transmitted_bytes_total"))
     return true;
@@ -76,14 +89,14 @@ bool has_rdma_ports(const View& view) {
 
 Verdict test(const View& view) {
   const Transport t = transport(view);
-  const Setting *disabled = nullptr, *direct = nullptr;
-  std::set<std::string> forbidden;
+  const Setting* disabled = nullptr;
+  std::set<std::string> forbidden, indirect;
   for (const auto* s : settings(view, "env.NCCL_IB_DISABLE"))
     if (is_true(s->value)) disabled = s, forbidden.insert(s->entity);
   for (const auto* s : settings(view, "env.NCCL_NET"))
     if (contains_ignoring_case(s->value, "socket")) disabled = s, forbidden.insert(s->entity);
   for (const auto* s : settings(view, "nccl.gdr"))
-    if (!is_true(s->value)) direct = s;
+    if (!is_true(s->value)) indirect.insert(s->entity);
   const bool direct_known = !settings(view, "nccl.gdr").empty();
   if (!t.socket && !t.rdma && disabled == nullptr && !direct_known)
     return untested({"NCCL_DEBUG=INFO log", "the environment of the ranks (NCCL_*)"});
@@ -103,12 +116,16 @@ Verdict test(const View& view) {
   if (t.socket) {
     because = fmt::format("NCCL uses {} between hosts", t.value);
     // Where there is nothing better, sockets are right: that they are the fault needs a reason.
-    w.supports(has_rdma_ports(view) || disabled != nullptr ? kPositive : kWeak,
+    const bool better = has_rdma_ports(view) || !t.rdma_entity.empty() || disabled != nullptr;
+    w.supports(better ? kPositive : kWeak,
                fact("transport " + t.value, "nccl.transport", t.entity, kNaN, "", true));
     add_places(w, view, t.entities);
     if (has_rdma_ports(view))
       w.hints(kPositive, fact("RDMA ports are there", "node_infiniband_rate_bytes_per_second", "",
                               kNaN, "", true));
+    if (!t.rdma_entity.empty())
+      w.hints(kPositive,
+              fact("others of the job use RDMA", "nccl.transport", t.rdma_entity, kNaN, "", true));
     w.link("Collectives go through sockets", "between hosts", t.value);
   }
   if (disabled != nullptr) {
@@ -124,11 +141,11 @@ Verdict test(const View& view) {
       if (t.entities.empty()) add_places(w, view, forbidden);
     }
   }
-  if (direct != nullptr && t.rdma && !t.socket) {
+  if (!indirect.empty() && t.rdma && !t.socket) {
     because = "NCCL uses RDMA without GPUDirect: data goes through host memory";
     w.supports(kPositive,
-               fact("GPUDirect RDMA is off", "nccl.gdr", direct->entity, kNaN, "", true));
-    w.where(direct->entity);
+               fact("GPUDirect RDMA is off", "nccl.gdr", *indirect.begin(), kNaN, "", true));
+    add_places(w, view, indirect);
     w.link("Collectives go through host memory", "between hosts", "no GPUDirect RDMA");
   }
   if (because.empty())

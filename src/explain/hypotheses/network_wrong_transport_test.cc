@@ -38,11 +38,45 @@ TEST(NetworkWrongTransport, AllRanksThatUseSocketsAreNamedAndManyByTheirHosts) {
   auto b = job();
   b.setting("rank/0", "nccl.transport", "NET/Socket")
       .setting("rank/1", "nccl.transport", "NET/Socket");
-  EXPECT_EQ(test(b).where, (std::vector<std::string>{"rank/0", "rank/1"}));
+  EXPECT_EQ(test(b).where, (std::vector<std::string>{"rank/0", "rank/1", "host/a", "host/b"}));
   for (int r = 2; r < 16; ++r)
     b.rank(r, r < 8 ? "a" : "b")
         .setting("rank/" + std::to_string(r), "nccl.transport", "NET/Socket");
   EXPECT_EQ(test(b).where, (std::vector<std::string>{"host/a", "host/b"}));
+}
+
+TEST(NetworkWrongTransport, SocketsAlthoughNcclListsRdmaPortsAreAccused) {
+  auto b = job();
+  b.setting("host/a", "nccl.interfaces", "[0]mlx5_0:1/IB [1]mlx5_1:1/RoCE ; OOB ib0:10.1.2.3<0>")
+      .setting("host/a", "nccl.network", "IB")
+      .setting("rank/0", "nccl.transport", "NET/Socket,P2P");
+  EXPECT_GT(test(b).llr, kStrong);
+  auto only_ethernet = job();
+  only_ethernet.setting("host/a", "nccl.interfaces", "[0]eth0:10.1.2.3<0>")
+      .setting("rank/0", "nccl.transport", "NET/Socket,P2P");
+  EXPECT_LE(test(only_ethernet).llr, kWeak + kWeak);
+}
+
+TEST(NetworkWrongTransport, TheOneThatFellBackWhileOthersUseRdmaIsNamed) {
+  auto b = job();
+  b.setting("rank/0", "nccl.transport", "NET/IB/GDRDMA,P2P")
+      .setting("rank/1", "nccl.transport", "NET/Socket,P2P");
+  const auto v = test(b);
+  ASSERT_EQ(v.outcome, Outcome::supported);
+  EXPECT_GT(v.llr, kStrong);
+  EXPECT_EQ(v.where, (std::vector<std::string>{"rank/1", "host/b"}));
+  EXPECT_EQ(v.because, "NCCL uses NET/Socket between hosts");
+}
+
+TEST(NetworkWrongTransport, AllRanksWithoutGpuDirectAreNamed) {
+  auto b = job();
+  b.setting("rank/0", "nccl.transport", "NET/IB")
+      .setting("rank/0", "nccl.gdr", "0")
+      .setting("rank/1", "nccl.transport", "NET/IB/GDRDMA")
+      .setting("rank/1", "nccl.gdr", "1");
+  EXPECT_EQ(test(b).where, (std::vector<std::string>{"rank/0", "host/a"}));
+  b.setting("rank/1", "nccl.gdr", "0");
+  EXPECT_EQ(test(b).where, (std::vector<std::string>{"rank/0", "rank/1", "host/a", "host/b"}));
 }
 
 TEST(NetworkWrongTransport, SocketsWhereNothingBetterIsKnownAreLessSure) {
