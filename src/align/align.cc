@@ -9,6 +9,7 @@
 
 #include "align/clocks.h"
 #include "align/flight_recorder.h"
+#include "align/gpu_names.h"
 #include "base/saturate.h"
 
 namespace firstwait {
@@ -289,6 +290,7 @@ void order_series(Evidence& evidence) {
 }  // namespace
 
 void align(Evidence& evidence, const AlignOptions& options) {
+  join_gpu_names(evidence);
   choose_job(evidence, options.job);
   choose_window(evidence, options.since, options.until);
   order_steps(evidence);

@@ -321,7 +321,7 @@ Report explain(const Evidence& evidence, Attribution attribution) {
   r.attribution = std::move(attribution);
   const View view{evidence, r.attribution};
   auto tested = test_all(view);
-  rank(view, doubt_from_health(evidence.health), tested);
+  rank(view, doubt_from_health(evidence), tested);
   fill_frame(view, r);
   fill_findings(view, tested, r);
   fill_rivals(view, tested, r);

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "explain/signals.h"
+#include "explain/weigh.h"
 
 namespace firstwait {
 namespace {
@@ -138,11 +139,22 @@ void rank(const View& view, double doubt, std::vector<Tested>& tested) {
   }
 }
 
-double doubt_from_health(const Health& health) {
-  std::set<std::string_view> lossy;
-  for (const auto& entry : health.entries())
+// Import's counter of data that was changed after it was written.
+constexpr std::string_view kGarbled = "corrupt_archive";
+
+double doubt_from_health(const Evidence& evidence) {
+  std::set<std::string_view> lossy, garbled;
+  for (const auto& entry : evidence.health.entries()) {
     if (entry.counter->severity == Severity::data_loss) lossy.insert(entry.source);
-  return std::min(1.5, 0.5 * static_cast<double>(lossy.size()));
+    if (entry.counter->name == kGarbled) garbled.insert(entry.source);
+  }
+  double read = 0, wrong = 0;
+  for (const auto& source : evidence.sources) {
+    read += static_cast<double>(source.bytes);
+    if (garbled.contains(source.path)) wrong += static_cast<double>(source.bytes);
+  }
+  return std::min(1.5, 0.5 * static_cast<double>(lossy.size())) +
+         (wrong > 0 ? kVeryStrong * wrong / read : 0);
 }
 
 }  // namespace firstwait

@@ -25,8 +25,10 @@ std::vector<Tested> test_all(const View& view);
 // causes less sure.
 void rank(const View& view, double doubt, std::vector<Tested>& tested);
 
-// Log-odds to take off for what the inputs lost: 0.5 a source that lost data, at most 1.5.
-double doubt_from_health(const Health& health);
+// Log-odds to take off for what the inputs lost: 0.5 a source that lost data, at most 1.5. Of what
+// may be wrong (corrupt archives) nothing short of very strong evidence is believed, in
+// proportion to its share of all that was read.
+double doubt_from_health(const Evidence& evidence);
 
 inline constexpr double kMostConfidence = 0.99;
 

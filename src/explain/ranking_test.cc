@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "explain/testing/view_builder.h"
+#include "explain/weigh.h"
 
 namespace firstwait {
 namespace {
@@ -92,18 +93,34 @@ TEST(Ranking, AStragglerElsewhereStaysItsOwnFinding) {
 
 TEST(Ranking, LostDataMakesEveryCauseLessSure) {
   constexpr HealthCounter kLost{"lost", Severity::data_loss, "copy again"};
-  Health health;
-  EXPECT_EQ(doubt_from_health(health), 0);
-  health.add("a", kLost);
-  EXPECT_EQ(doubt_from_health(health), 0.5);
-  for (const char* source : {"b", "c", "d", "e"}) health.add(source, kLost);
-  EXPECT_EQ(doubt_from_health(health), 1.5);
+  Evidence lossy;
+  EXPECT_EQ(doubt_from_health(lossy), 0);
+  lossy.health.add("a", kLost);
+  EXPECT_EQ(doubt_from_health(lossy), 0.5);
+  for (const char* source : {"b", "c", "d", "e"}) lossy.health.add(source, kLost);
+  EXPECT_EQ(doubt_from_health(lossy), 1.5);
   const auto b = slow_input();
   const Hypothesis h = hypothesis("input.cpu_saturated", kInput);
   std::vector<Tested> sure = {supported(h, 3)}, unsure = {supported(h, 3)};
   rank(b.view(), 0, sure);
   rank(b.view(), 1.5, unsure);
   EXPECT_LT(unsure[0].confidence, sure[0].confidence);
+}
+
+TEST(Ranking, WhatMayBeWrongProvesNothingByItself) {
+  constexpr HealthCounter kWrong{"corrupt_archive", Severity::data_loss, "copy again"};
+  Evidence e;
+  e.health.add("a", kWrong);
+  e.sources = {{"a", "chrome_trace", 1, 1000, ""}};
+  const auto b = slow_input();
+  const Hypothesis h = hypothesis("input.cpu_saturated", kInput);
+  std::vector<Tested> tested = {supported(h, kStrong)};
+  rank(b.view(), doubt_from_health(e), tested);
+  EXPECT_LT(tested[0].confidence, 0.2);
+  // A little of it beside much that is sound hardly matters.
+  e.sources.push_back({"b", "chrome_trace", 1, 99'000, ""});
+  rank(b.view(), doubt_from_health(e), tested);
+  EXPECT_GT(tested[0].confidence, 0.9);
 }
 
 TEST(Ranking, ConfidenceNeverReachesOne) {

@@ -9,6 +9,9 @@
 
 namespace firstwait {
 
+// How the reason ends when data is cut, but right as far as it goes.
+inline constexpr std::string_view kEndsEarly = "ends early";
+
 struct ByteCount {
   uint64_t bytes = 0;    // after decompression
   bool complete = true;  // false: the archive was damaged or cut; what came before was delivered

@@ -29,6 +29,10 @@ constexpr HealthCounter kEmpty{"empty_file", Severity::error,
 constexpr HealthCounter kDamaged{
     "damaged_archive", Severity::data_loss,
     "the compressed file is cut or damaged; copy it again. What came before was read"};
+constexpr HealthCounter kCorrupt{
+    "corrupt_archive", Severity::data_loss,
+    "the compressed file was changed after it was written, so that what was read of it may be "
+    "wrong; copy it again"};
 constexpr HealthCounter kExpands{
     "implausible_expansion", Severity::data_loss,
     "it holds several hundred times its compressed size, and only the start was read; if that is "
@@ -55,6 +59,11 @@ constexpr HealthCounter kLinks{
     "links inside an archive are not followed; pack the files themselves"};
 constexpr HealthCounter kTooDeep{"directory_too_deep", Severity::info,
                                  "name the inner directory itself"};
+
+// Data that only ends early is right as far as it goes.
+const HealthCounter& counter_of(std::string_view damage) {
+  return damage.empty() || damage.ends_with(kEndsEarly) ? kDamaged : kCorrupt;
+}
 
 constexpr size_t kHead = 64 << 10;
 constexpr int kMaxDepth = 64;
@@ -165,8 +174,11 @@ class Input {
     return start();
   }
 
-  // `damage`: why it is not complete; empty when `counter` says it all.
-  void finish(bool complete, const std::string& damage, const HealthCounter& counter = kDamaged) {
+  // `damage`: why it is not complete.
+  void finish(bool complete, const std::string& damage) {
+    finish(complete, damage, counter_of(damage));
+  }
+  void finish(bool complete, const std::string& damage, const HealthCounter& counter) {
     Evidence& out = counts_.out;
     if (!reader_ && !unknown_ && head_.empty() && complete) {
       if (damage.empty()) return out.health.add(path_, kEmpty);
@@ -332,7 +344,8 @@ void import_file(const std::string& path, Counts counts) {
   if (budget.exceeded()) {
     counts.out.health.add(path, kExpands);
   } else if (!damage.empty() || !result->complete)
-    counts.out.health.add(path, kDamaged, 1, damage.empty() ? result->damage : damage);
+    counts.out.health.add(path, counter_of(damage.empty() ? result->damage : damage), 1,
+                          damage.empty() ? result->damage : damage);
   counts.out.health.add(path, kLinks, tar->skipped_links());
 }
 

@@ -173,7 +173,7 @@ std::string section_findings(const Report& r) {
 std::string section_rivals(const Report& r) {
   if (r.ruled_out.empty() && r.untested.empty()) return {};
   std::string body =
-      "<div class=\"wide\"><table class=\"list\"><thead><tr><th scope=\"col\">Rival</th><th "
+      "<div class=\"wide\"><table class=\"list rivals\"><thead><tr><th scope=\"col\">Rival</th><th "
       "scope=\"col\">Seen, or missing</th><th scope=\"col\">Result</th></tr></thead><tbody>";
   for (size_t i = 0; i < r.ruled_out.size() && i < kMostRefuted; ++i)
     body += fmt::format(
@@ -190,7 +190,7 @@ std::string section_rivals(const Report& r) {
         html_text(untested[i]->cause),
         html_text(untested[i]->needs.empty() ? std::string(kAbsent)
                                              : "needs " + comma_text(untested[i]->needs, 6)),
-        sign_svg(Sign::unobserved), untested[i]->relevant ? " could matter here" : "");
+        sign_svg(Sign::unobserved), untested[i]->relevant ? "<div class=\"small\">could matter here</div>" : "");
   body += more_row(untested.size(), kMostUntested, 3) + "</tbody></table></div>";
   return html_card("Why not something else", rivals_sentence(r), body, "why-not");
 }

@@ -65,7 +65,7 @@ font-weight:500;letter-spacing:0;color:var(--ink2)}
 .aside{display:block;max-width:86px}.figs a{white-space:nowrap}
 .st{display:inline-flex;gap:5px;align-items:center;font-size:13px;line-height:20px;font-weight:600;color:var(--ink3)}
 .st.suspect{color:var(--suspect)}.st.clear{color:var(--clear)}.st.origin{color:var(--origin)}
-.row{display:grid;grid-template-columns:166px minmax(0,1fr) 224px;border-top:1px solid var(--line)}
+.row{display:grid;grid-template-columns:184px minmax(0,1fr) 224px;border-top:1px solid var(--line)}
 .hd+.row{border-top:0}.row>.l{padding:8px 8px 6px 16px;font-size:13px;line-height:16px;position:relative}
 .row>.l b{display:block}.row>.v{padding:8px 16px 6px 14px;font-size:13px;line-height:18px}
 .plot{position:relative;min-width:0}.plot>svg{position:absolute;inset:0;width:100%;height:100%}
@@ -104,6 +104,7 @@ align-items:center;padding:6px 0 6px 30px}.down b{display:block}.down .val{font-
 padding:6px 10px;border-bottom:1px solid var(--line)}.list td{padding:8px 10px;border-top:1px solid var(--line);
 vertical-align:top}.list tr:first-child td{border-top:0}.list td:first-child,.list th:first-child{padding-left:20px}
 .list td:last-child,.list th:last-child{padding-right:20px}.list .num{text-align:right;white-space:nowrap}
+.rivals .code,.rivals td:last-child{white-space:nowrap}
 .for,.against{font-size:12px;font-weight:600;border-radius:4px;padding:1px 6px;background:var(--raised);color:var(--ink2)}
 .against{background:var(--suspect-soft);color:var(--suspect)}
 .wide{overflow-x:auto}details{padding:8px 20px;border-top:1px solid var(--line);font-size:13px}
@@ -117,7 +118,9 @@ summary{cursor:pointer;color:var(--link)}details .list td,details .list th{paddi
 right:auto;width:2px;height:auto}.path .dot{top:5px}.path .ring .dot{top:1px}.seven{grid-template-columns:1fr}
 .seven li{border-left:0}.row{grid-template-columns:1fr}.row>.l{padding:8px 12px 2px}.hosts{display:none}
 .row>.v{padding:4px 12px 8px}.down li{display:block}.down .val{text-align:left}
-.hd,.pad,.act,.down{padding-left:14px;padding-right:14px}}
+.hd,.pad,.act,.down{padding-left:14px;padding-right:14px}.rivals thead{display:none}
+.rivals tr{display:block;padding:8px 14px;border-top:1px solid var(--line)}.rivals tr:first-child{border-top:0}
+.rivals td,.rivals td:first-child,.rivals td:last-child{display:block;border:0;padding:0}}
 @media (min-width:2400px){body{zoom:1.4}}
 @page{size:A4;margin:12mm}
 @media print{:root{color-scheme:light}body{background:#fff;-webkit-print-color-adjust:exact;print-color-adjust:exact}

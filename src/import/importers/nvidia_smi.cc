@@ -1,5 +1,6 @@
 // nvidia-smi: `-q` text, `-q -x` XML, `--query-gpu … --format=csv`, and captures that hold several
 // of them.
+#include <fmt/format.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -191,7 +192,8 @@ int sniff(const Sniff& s) {
   for (const std::string_view field :
        {"utilization.gpu", "memory.used", "temperature.gpu", "power.draw", "pci.bus_id",
         "clocks.current.sm", "clocks.sm", "pcie.link.", "uuid", "driver_version", "pstate",
-        "clocks_throttle_reasons", "clocks_event_reasons", "used_gpu_memory"})
+        "clocks_throttle_reasons", "clocks_event_reasons", "used_gpu_memory", "used_memory",
+        "process_name", "gpu_name", "gpu_bus_id"})
     if (contains(line, field)) ++known;
   return known >= 2 ? 90 : contains(s.head, "$ nvidia-smi") ? 80 : 0;
 }
@@ -304,7 +306,7 @@ class SmiReader final : public WholeReader {
         cell = trim(cell);
         const std::string name = normalised(cell.substr(0, cell.find(" [")));
         for (const std::string_view k : {"timestamp", "name", "gpu_name", "uuid", "gpu_uuid",
-                                         "index", "pid", "pci.bus_id", "pstate"})
+                                         "index", "pid", "process_name", "pci.bus_id", "pstate"})
           if (name == k) ++known;
         for (const auto& item : kSamples)
           if (std::find(item.paths.begin(), item.paths.end(), name) != item.paths.end()) ++known;
@@ -320,23 +322,25 @@ class SmiReader final : public WholeReader {
     if (const auto v = value_of(row, {"driver_version"}); !v.empty())
       host_setting("driver.version", v);
     if (const auto h = value_of(row, {"hostname"}); !h.empty()) host_ = h;
+    if (row.contains("pid")) return csv_process(row);
     gpu_ = std::move(row);
-    if (gpu_->contains("pid")) {
-      csv_process();
-      gpu_.reset();
-      return;
-    }
     finish_gpu();
   }
 
-  void csv_process() {
-    const auto uuid = value_of(*gpu_, {"gpu_uuid"});
+  // A row of --query-compute-apps. It names its GPU by UUID or bus, which only a query of the GPUs
+  // themselves ties to a number.
+  void csv_process(const Fields& row) {
+    const auto uuid = value_of(row, {"gpu_uuid", "uuid"}),
+               bus = value_of(row, {"gpu_bus_id", "pci.bus_id"});
     const auto known = index_of_uuid_.find(uuid);
-    start_process(value_of(*gpu_, {"pid"}), known == index_of_uuid_.end() ? "" : known->second);
+    const std::string_view name = uuid.empty() ? bus : uuid;
+    start_process(value_of(row, {"pid"}), known != index_of_uuid_.end() ? known->second
+                                          : name.empty()                ? std::string()
+                                                         : fmt::format("gpu/{}:{}", host(), name));
     if (process_ == nullptr) return;
-    process_->attributes.emplace_back("name", value_of(*gpu_, {"process_name", "name"}));
+    process_->attributes.emplace_back("name", value_of(row, {"process_name", "name"}));
     process_->attributes.emplace_back("gpu_memory",
-                                      value_of(*gpu_, {"used_gpu_memory", "used_memory"}));
+                                      value_of(row, {"used_gpu_memory", "used_memory"}));
     process_ = nullptr;
   }
 
@@ -548,7 +552,9 @@ extern const Importer importer_nvidia_smi{
     .name = "nvidia_smi",
     .summary =
         "nvidia-smi output: clocks, throttling, temperature, power, ECC, PCIe link, processes",
-    .formats = "nvidia-smi -q, -q -x, --query-gpu=… --format=csv, captures of several",
+    .formats =
+        "nvidia-smi -q, -q -x, --query-gpu=… or --query-compute-apps=… --format=csv, captures of "
+        "several",
     .health = kHealth,
     .sniff = sniff,
     .open = [](ImportContext c) -> std::unique_ptr<Reader> {

@@ -17,6 +17,30 @@ std::string setting(const Evidence& e, std::string_view entity, std::string_view
 }
 using V = std::vector<double>;
 
+TEST(NvidiaSmi, ProcessesOfAComputeAppsQueryAreOnTheGpuThatTheyName) {
+  const std::string text =
+      "pid, process_name, gpu_uuid, used_gpu_memory [MiB]\n"
+      "4711, python3, GPU-aa, 70000 MiB\n4712, /opt/render, GPU-bb, 9000 MiB\n";
+  EXPECT_EQ(recognised_as(text), "nvidia_smi");
+  EXPECT_EQ(recognised_as("pid, process_name, used_gpu_memory [MiB]\n1, a, 5 MiB\n"), "nvidia_smi");
+  const Evidence e = import_text(importer_nvidia_smi, text, 9, "node05.csv");
+  ASSERT_EQ(e.relations.size(), 2U);
+  EXPECT_EQ(e.relations[0].from, "process/node05:4711");
+  EXPECT_EQ(e.relations[0].to, "gpu/node05:GPU-aa");
+  EXPECT_EQ(e.relations[1].to, "gpu/node05:GPU-bb");
+  const auto attributes = e.entities.at(1).attributes;
+  EXPECT_EQ(attributes.at(0).second, "/opt/render");
+  EXPECT_EQ(attributes.at(1).second, "9000 MiB");
+  EXPECT_TRUE(e.series.empty()) << "a process is no measurement of a GPU";
+}
+
+TEST(NvidiaSmi, AProcessWhoseGpuIsNotNamedIsOnNone) {
+  const Evidence e = import_text(
+      importer_nvidia_smi, "pid, process_name, used_gpu_memory [MiB]\n1, a, 5 MiB\n", 0, "n.csv");
+  EXPECT_EQ(e.entities.size(), 1U);
+  EXPECT_TRUE(e.relations.empty());
+}
+
 TEST(NvidiaSmi, CsvWithUnitsBecomesSamplesOverTime) {
   const std::string text =
       R"(timestamp, index, name, utilization.gpu [%], memory.used [MiB], clocks.current.sm [MHz], power.draw [W], pcie.link.width.current, clocks_throttle_reasons.active, ecc.errors.uncorrected.volatile.total, hostname
