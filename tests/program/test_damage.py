@@ -49,7 +49,8 @@ class Damage(Case):
             return None
         said = json.loads(result.stdout)
         if known is not None:
-            self.assertLessEqual(set(causes(said)), known())
+            if said["findings"]:
+                self.assertLessEqual(set(causes(said)), known())
             self.assertTrue(any(h["severity"] != "info" and h["remedy"] for h in said["input_health"]), path)
             if not said["job"]["steps"]:
                 self.assertEqual(said["findings"], [])
