@@ -190,7 +190,8 @@ std::string section_rivals(const Report& r) {
         html_text(untested[i]->cause),
         html_text(untested[i]->needs.empty() ? std::string(kAbsent)
                                              : "needs " + comma_text(untested[i]->needs, 6)),
-        sign_svg(Sign::unobserved), untested[i]->relevant ? "<div class=\"small\">could matter here</div>" : "");
+        sign_svg(Sign::unobserved),
+        untested[i]->relevant ? "<div class=\"small\">could matter here</div>" : "");
   body += more_row(untested.size(), kMostUntested, 3) + "</tbody></table></div>";
   return html_card("Why not something else", rivals_sentence(r), body, "why-not");
 }
