@@ -4,10 +4,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <optional>
 
 #include "base/text.h"
 #include "explain/compare.h"
@@ -19,10 +22,32 @@
 namespace firstwait {
 namespace {
 
+// As a shell reads it back: names may hold anything.
+std::string quoted(const std::string& word) {
+  const auto plain = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
+           std::string_view("_./,:=@%+-").find(c) != std::string_view::npos;
+  };
+  const std::string safe = word.starts_with('-') ? "./" + word : word;
+  if (!safe.empty() && std::all_of(safe.begin(), safe.end(), plain)) return safe;
+  std::string out = "'";
+  for (const char c : safe) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return out + "'";
+}
+
 std::string joined(const std::vector<std::string>& parts) {
   std::string out;
-  for (const auto& p : parts) out += (out.empty() ? "" : " ") + p;
+  for (const auto& p : parts) out += (out.empty() ? "" : " ") + quoted(p);
   return out;
+}
+
+// What was read must not be written over.
+std::optional<Error> overwrites(const Evidence& evidence, const std::string& out) {
+  std::error_code error;
+  for (const auto& source : evidence.sources)
+    if (!out.empty() && std::filesystem::equivalent(source.path, out, error))
+      return Error{"the output would replace an input", out, "name another file"};
+  return std::nullopt;
 }
 
 Result<Assumptions> key_values(const std::vector<std::string>& pairs) {
@@ -77,8 +102,8 @@ int fail(const Error& error) {
 
 int deliver(const std::string& text, const OutputOptions& options) {
   if (options.out.empty()) {
-    std::fwrite(text.data(), 1, text.size(), stdout);
-    if (std::fflush(stdout) != 0 && errno != EPIPE)
+    const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size();
+    if ((std::fflush(stdout) != 0 || !written) && errno != EPIPE)
       return fail({std::strerror(errno), "standard output", ""});
     return kAnalysed;
   }
@@ -95,6 +120,7 @@ int diagnose(const DiagnoseOptions& options) {
   auto analysis = analyse(options.inputs, options.analyse);
   if (!analysis) return fail(analysis.error());
   const Report& report = analysis->report;
+  if (const auto clash = overwrites(*analysis->evidence, options.output.out)) return fail(*clash);
   const std::string inputs = joined(options.inputs);
   const int rc = deliver(formatted(report, options.output.format,
                                    text_options(goes_to_terminal(options.output),
@@ -112,14 +138,16 @@ int compare_runs(const CompareOptions& options) {
   if (!before) return fail(before.error());
   auto after = analyse({options.after}, options.analyse);
   if (!after) return fail(after.error());
+  for (const auto* side : {&before, &after})
+    if (const auto clash = overwrites(*(*side)->evidence, options.output.out)) return fail(*clash);
   const Comparison c = compare({options.before, *before->evidence, before->report},
                                {options.after, *after->evidence, after->report});
   if (options.output.format == "json") return deliver(json_compare(c), options.output);
   if (options.output.format == "html") return deliver(html_compare(c), options.output);
   return deliver(
       text_compare(c, text_options(goes_to_terminal(options.output),
-                                   "firstwait compare " + options.before + " " + options.after,
-                                   options.before + " " + options.after)),
+                                   "firstwait compare " + joined({options.before, options.after}),
+                                   joined({options.before, options.after}))),
       options.output);
 }
 
@@ -134,6 +162,7 @@ int what_if(const WhatIfOptions& options) {
   if (!assume) return fail(assume.error());
   auto analysis = analyse(options.inputs, options.analyse);
   if (!analysis) return fail(analysis.error());
+  if (const auto clash = overwrites(*analysis->evidence, options.output.out)) return fail(*clash);
   const View view{*analysis->evidence, analysis->report.attribution};
   const Prediction p = predict(view, analysis->report, options.action, *set, *assume);
   if (options.output.format == "json") return deliver(json_prediction(p), options.output);
@@ -143,6 +172,7 @@ int what_if(const WhatIfOptions& options) {
 int export_trace(const ExportOptions& options) {
   auto analysis = analyse(options.inputs, options.analyse);
   if (!analysis) return fail(analysis.error());
+  if (const auto clash = overwrites(*analysis->evidence, options.perfetto)) return fail(*clash);
   std::FILE* file = std::fopen(options.perfetto.c_str(), "wb");
   if (file == nullptr)
     return fail({std::strerror(errno), options.perfetto, "name a file that can be written"});

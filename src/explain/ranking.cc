@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
 #include <set>
 
 #include "explain/signals.h"
@@ -102,6 +103,21 @@ std::vector<Tested> test_all(const View& view) {
   return out;
 }
 
+namespace {
+// A link of a link belongs to the cause at the end: that one is the finding.
+void follow_to_the_root(std::vector<Tested>& tested) {
+  std::map<const Hypothesis*, const Hypothesis*> deeper;
+  for (const auto& t : tested)
+    if (t.deeper != nullptr) deeper[t.hypothesis] = t.deeper;
+  for (auto& t : tested)
+    for (size_t links = 0; t.deeper != nullptr && links < deeper.size(); ++links) {
+      const auto next = deeper.find(t.deeper);
+      if (next == deeper.end()) break;
+      t.deeper = next->second;
+    }
+}
+}  // namespace
+
 void rank(const View& view, double doubt, std::vector<Tested>& tested) {
   const auto supported = [](const Tested& t) { return t.verdict.outcome == Outcome::supported; };
   for (auto& t : tested)
@@ -128,6 +144,7 @@ void rank(const View& view, double doubt, std::vector<Tested>& tested) {
     }
     if (best != nullptr) shallow.deeper = best->hypothesis;
   }
+  follow_to_the_root(tested);
   for (auto& t : tested) {
     if (!supported(t) || t.deeper != nullptr) continue;
     double rivals = 0;

@@ -179,5 +179,20 @@ TEST(Ranking, TheRankThatLogsIsLateBecauseItLogs) {
   EXPECT_EQ(tested[1].deeper, &stall);
 }
 
+TEST(Ranking, TheCauseAtTheEndOfAChainIsTheFinding) {
+  ViewBuilder b;
+  b.phase(Phase::logging, 0.4, 0.01);
+  constexpr Phase kLogging[] = {Phase::logging};
+  const auto late = hypothesis("sync.straggler", kLogging);
+  const auto saturated = hypothesis("input.cpu_saturated", kLogging);
+  const auto neighbour = hypothesis("contention.cpu", kLogging);
+  std::vector<Tested> tested = {supported(late, 5, {"rank/0"}), supported(saturated, 4, {"rank/0"}),
+                                supported(neighbour, 4, {"rank/0"})};
+  rank(b.view(), 0, tested);
+  EXPECT_EQ(tested[1].deeper, &neighbour);
+  EXPECT_EQ(tested[0].deeper, &neighbour);
+  EXPECT_GT(tested[2].confidence, 0.9);
+}
+
 }  // namespace
 }  // namespace firstwait

@@ -147,6 +147,10 @@ EventMatch match_events(const View& view, std::string_view kind) {
     }
     if (placed) ++m.events;
   }
+  // The first steps are long for reasons of their own.
+  std::erase_if(with, [&](size_t i) {
+    return steps.segment[i] == SegmentKind::warmup || steps.segment[i] == SegmentKind::compile;
+  });
   m.steps.assign(with.begin(), with.end());
   compare_within_class(view.attribution, with, m);
   for (const size_t s : slow_steps(view)) {

@@ -38,6 +38,7 @@ static_assert(sizeof(DuckString) == 16);
 constexpr uint32_t kInlined = 12;
 
 enum Type {
+  kBoolean = 1,
   kTinyint = 2,
   kBigint = 5,
   kUtinyint = 6,
@@ -295,6 +296,7 @@ std::string_view DuckChunk::text_at(const void* texts, size_t row) {
   return {s.length <= kInlined ? s.prefix : s.pointer, s.length};
 }
 
+bool is_boolean(const DuckColumn& c) { return c.type == kBoolean; }
 bool is_integer(const DuckColumn& c) {
   return (c.type >= kTinyint && c.type <= kUbigint) || c.type == kHugeint || c.type == kUhugeint;
 }

@@ -17,6 +17,7 @@ struct DuckColumn {
   std::string name;
   int type = 0;
 };
+bool is_boolean(const DuckColumn& c);
 bool is_integer(const DuckColumn& c);
 bool is_floating(const DuckColumn& c);
 bool is_decimal(const DuckColumn& c);

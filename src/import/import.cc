@@ -21,9 +21,17 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// Some editors begin a text with it.
+constexpr std::string_view kUtf8Mark = "\xef\xbb\xbf";
+
 constexpr HealthCounter kUnrecognised{
     "unrecognised_file", Severity::info,
     "no importer knows this content; `firstwait list importers` shows what is read"};
+constexpr HealthCounter kUtf16{
+    "utf16_text", Severity::data_loss,
+    "the file is UTF-16, as some shells' redirection writes it; convert it to UTF-8"};
+constexpr HealthCounter kMissing{"missing_input", Severity::data_loss,
+                                 "there is no such file or directory; check the path"};
 constexpr HealthCounter kEmpty{"empty_file", Severity::error,
                                "the file is empty; record or copy it again"};
 constexpr HealthCounter kDamaged{
@@ -170,6 +178,7 @@ class Input {
     if (reader_) return pass(chunk);
     if (unknown_) return false;
     head_.append(chunk);
+    if (head_.starts_with(kUtf8Mark)) head_.erase(0, kUtf8Mark.size());
     if (head_.size() < kHead) return true;
     return start();
   }
@@ -188,7 +197,9 @@ class Input {
     if (!complete) out.health.add(path_, counter, 1, damage);
     if (!reader_) {
       // Damaged data is named as such; that it could not be recognised follows from it.
-      if (complete) out.health.add(path_, kUnrecognised);
+      const std::string_view mark = std::string_view(head_).substr(0, 2);
+      const bool utf16 = mark == "\xff\xfe" || mark == "\xfe\xff";
+      if (complete) out.health.add(path_, utf16 ? kUtf16 : kUnrecognised);
       return;
     }
     if (spool_failed_) {
@@ -398,13 +409,19 @@ class Files {
 Result<ImportSummary> import_inputs(const std::vector<std::string>& paths,
                                     const ImportOptions& options, Evidence& out) {
   if (paths.empty()) return Error{"no input was named", "", "name a file, a directory or a bundle"};
+  Files files(out);
+  size_t missing = 0;
   for (const auto& path : paths) {
     std::error_code error;
-    if (!fs::exists(path, error))
+    if (fs::exists(path, error)) {
+      files.add(path);
+      continue;
+    }
+    // The rest is still analysed.
+    if (++missing == paths.size())
       return Error{error ? error.message() : "no such file or directory", path, "check the path"};
+    out.health.add(path, kMissing);
   }
-  Files files(out);
-  for (const auto& path : paths) files.add(path);
   ImportSummary summary;
   for (const auto& path : files.paths) import_file(path, {summary, options, out});
   add_dlio_epoch_rows(out);

@@ -114,6 +114,23 @@ TEST_F(Import, WhatDoesNotExistOrSaysNothingIsAnErrorWithARemedy) {
   EXPECT_FALSE(run({}).ok());
 }
 
+TEST_F(Import, AMissingInputIsCountedAndTheOthersAreRead) {
+  const std::string path = write("steps.jsonl", kSteps);
+  ASSERT_TRUE(run({path, (dir_ / "nope").string()}).ok());
+  EXPECT_EQ(out_.steps.size(), 2U);
+  EXPECT_EQ(health_count(out_, "missing_input"), 1U);
+}
+
+TEST_F(Import, AByteOrderMarkIsSkippedAndUtf16IsNamed) {
+  ASSERT_TRUE(run({write("steps.jsonl", "\xef\xbb\xbf" + kSteps)}).ok());
+  EXPECT_EQ(out_.steps.size(), 2U);
+  EXPECT_TRUE(out_.health.entries().empty());
+  std::string wide = "\xff\xfe";
+  for (const char c : kSteps) wide += {c, '\0'};
+  EXPECT_FALSE(run({write("wide.jsonl", wide)}).ok());
+  EXPECT_EQ(health_count(out_, "utf16_text"), 1U);
+}
+
 TEST_F(Import, ADamagedArchiveGivesWhatCameBefore) {
   std::string tar = tar_member("steps.jsonl", kSteps) +
                     tar_member("events.jsonl", std::string(40, ' ') + kEvents);
@@ -130,7 +147,7 @@ TEST_F(Import, HostileMemberNamesAndSizesAreHarmless) {
       tar_member("steps.jsonl", kSteps) + tar_header("huge", uint64_t{07777777777}, 'L') + "x";
   ASSERT_TRUE(run({write("hostile.tar", tar)}).ok());
   EXPECT_EQ(out_.steps.size(), 2U);
-  EXPECT_EQ(health_count(out_, "damaged_archive"), 1U);
+  EXPECT_EQ(health_count(out_, "corrupt_archive"), 1U);
 }
 
 TEST_F(Import, LongNamesAreReadAndLinksAndInnerArchivesAreCounted) {

@@ -192,7 +192,11 @@ void fill(const OpTable& t, const Rows& rows, const std::vector<Op>& all_ops, Jo
 
 void set_chunks(const Evidence& e, Job& job) {
   int32_t chunks = 1;
-  for (const Op& op : job.ops) {
+  // There are no more chunks than operations: a larger number is damage, and says nothing.
+  const auto most = static_cast<int32_t>(std::min<size_t>(job.ops.size(), INT32_MAX / 2));
+  for (Op& op : job.ops) {
+    if (op.chunk >= most) op.chunk = -1;
+    if (op.global_chunk / static_cast<int32_t>(job.stages) >= most) op.global_chunk = -1;
     chunks = std::max(chunks, op.chunk + 1);
     if (op.global_chunk >= 0)
       chunks = std::max(chunks, op.global_chunk / static_cast<int32_t>(job.stages) + 1);
@@ -202,7 +206,8 @@ void set_chunks(const Evidence& e, Job& job) {
   // An interleaved schedule gives chunk c of stage s the place c * stages + s in the model.
   for (Op& op : job.ops)
     if (is_compute(op.type) && op.global_chunk < 0)
-      op.global_chunk = std::max(op.chunk, 0) * static_cast<int32_t>(job.stages) + op.stage;
+      op.global_chunk = static_cast<int32_t>(std::min<int64_t>(
+          int64_t{std::max(op.chunk, 0)} * static_cast<int64_t>(job.stages) + op.stage, INT32_MAX));
 }
 
 }  // namespace

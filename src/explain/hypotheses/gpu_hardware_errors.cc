@@ -64,9 +64,36 @@ struct Fault {
   Ns time = kNoTime;
 };
 
+// Why an Xid says nothing of this run: it belongs to a host without a rank, or came longer before
+// or after the run than the run took. Empty: it may.
+std::string foreign(const View& view, const Event& e) {
+  const auto host = host_name(e.entity);
+  const auto hosts = job_hosts(view);
+  if (!host.empty() && !hosts.empty() && std::find(hosts.begin(), hosts.end(), host) == hosts.end())
+    return fmt::format("an Xid of {}, where no rank of the job runs", host);
+  const auto& steps = view.attribution.steps;
+  if (steps.size() == 0 || e.start == kNoTime || steps.start.front() == kNoTime) return "";
+  // Below 1e8 s a time does not count from the epoch, and cannot be held against one that does.
+  constexpr double kRelativeBelow = 1e17;
+  const double first = static_cast<double>(steps.start.front()),
+               last = static_cast<double>(steps.start.back() + steps.time.back()),
+               at = static_cast<double>(e.start), length = last - first;
+  if ((first < kRelativeBelow) != (at < kRelativeBelow)) return "";
+  const double away = std::max(first - at, at - last);
+  return away > length ? fmt::format("an Xid {} {} the run", seconds(away * 1e-9),
+                                     at < first ? "before" : "after")
+                       : "";
+}
+
 void from_events(const View& view, std::vector<Fault>& faults, std::string& harmless) {
   std::map<std::pair<std::string, int64_t>, size_t> counts;
-  for (const auto* e : events(view, "xid")) ++counts[{e->entity, code_of(*e)}];
+  for (const auto* e : events(view, "xid")) {
+    const auto why = foreign(view, *e);
+    if (why.empty())
+      ++counts[{e->entity, code_of(*e)}];
+    else if (harmless.empty())
+      harmless = why;
+  }
   for (const auto& [key, n] : counts) {
     const Xid* x = find_xid(key.second);
     if (x == nullptr) {

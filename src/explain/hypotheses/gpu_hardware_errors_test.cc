@@ -46,6 +46,31 @@ TEST(GpuHardwareErrors, AnErrorLongAfterTheOnsetDidNotCauseIt) {
   EXPECT_LT(test(late).llr, test(early).llr - 2);
 }
 
+TEST(GpuHardwareErrors, AnXidOfAnotherHostOrAnotherTimeSaysNothingOfTheRun) {
+  const auto with_run = [](double seconds_after_onset, std::string_view entity) {
+    ViewBuilder b;
+    b.phase(Phase::forward, 0.2, 0.1).rank(0, "a").rank(1, "a");
+    auto& steps = b.attribution().steps;
+    for (int32_t s = 0; s < 200; ++s) {
+      steps.step.push_back(s);
+      steps.start.push_back(ViewBuilder::kBefore + s * 6 * ViewBuilder::kSecond);
+      steps.time.push_back(6 * ViewBuilder::kSecond);
+      steps.segment.push_back(SegmentKind::steady);
+    }
+    b.event("xid", std::string(entity), seconds_after_onset, {{"code", "79"}});
+    return test(b);
+  };
+  EXPECT_EQ(with_run(-5, "gpu/a:1").outcome, Outcome::supported);
+  EXPECT_EQ(with_run(-900, "gpu/a:1").outcome, Outcome::supported);  // as the job started
+  const auto month = with_run(-30 * 86400.0, "gpu/a:1");
+  EXPECT_EQ(month.outcome, Outcome::refuted);
+  EXPECT_NE(month.reason.find("before the run"), std::string::npos) << month.reason;
+  EXPECT_EQ(with_run(365 * 86400.0, "gpu/a:1").outcome, Outcome::refuted);
+  const auto elsewhere = with_run(-5, "gpu/zz:1");
+  EXPECT_EQ(elsewhere.outcome, Outcome::refuted);
+  EXPECT_NE(elsewhere.reason.find("zz, where no rank"), std::string::npos) << elsewhere.reason;
+}
+
 TEST(GpuHardwareErrors, TheGaugesOldCodeExplainsNoChange) {
   ViewBuilder b;
   b.phase(Phase::forward, 0.2, 0.1).gauge("DCGM_FI_DEV_XID_ERRORS", "gpu/a:1", 79, 79);

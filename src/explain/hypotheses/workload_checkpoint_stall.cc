@@ -41,7 +41,7 @@ void weigh_events(Weighing& w, const EventMatch& m) {
     return;
   }
   // One save could be chance; three that all stall are not.
-  w.supports(m.steps.size() >= 3 ? kStrong + 0.5 : kPositive, std::move(e));
+  w.supports(m.steps.size() >= 3 ? kStrong + 0.5 : kWeak, std::move(e));
   if (m.slow > 0) {
     const double share = static_cast<double>(m.slow_matched) / static_cast<double>(m.slow);
     auto s = fact("slow steps in which a save happens", "event.checkpoint", "", share, "ratio",

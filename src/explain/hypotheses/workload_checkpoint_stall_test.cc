@@ -38,7 +38,7 @@ TEST(WorkloadCheckpointStall, OneSaveIsWeaker) {
       "steps 300 0.5 at 50 x20\n"
       "event checkpoint job/j -500 step=50\n");
   ASSERT_EQ(v.outcome, Outcome::supported) << v.reason << v.because;
-  EXPECT_LE(v.llr, 3);
+  EXPECT_LE(v.llr, 2);
 }
 
 TEST(WorkloadCheckpointStall, SavesByTheirTime) {

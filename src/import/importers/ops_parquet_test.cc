@@ -10,8 +10,10 @@
 #include "base/testing/test_data.h"
 #include "import/duckdb.h"
 #include "import/import.h"
+#include "import/import_testing.h"
 
 namespace firstwait {
+extern const Importer importer_spans;
 namespace {
 
 using testing::Contains;
@@ -137,6 +139,30 @@ TEST_F(OpsParquet, ReadsManyRowGroupsInOrder) {
     ASSERT_EQ(e.ops.step[i], static_cast<int32_t>(i));
     ASSERT_EQ(e.names[e.ops.optype[i]], fmt::format("op-with-a-long-name-{}", i % 50));
   }
+}
+
+TEST_F(OpsParquet, SpansGiveTheSameEvidenceAsTheirJsonLines) {
+  const Evidence lines = import_text(
+      importer_spans,
+      R"({"rank":3,"step":8,"phase":"collective","op":"all_reduce","start":1764500000.25,"duration":0.125,"thread":"stream 7"}
+{"rank":3,"step":8,"phase":"decode","start":5,"duration":0.125,"thread":"loader 0"}
+{"rank":3,"step":9,"phase":"p2p","start":1764500001,"duration":0.5,"group":"pp","on_device":false})");
+  const Evidence table =
+      import(write("SELECT 3 AS rank, 8 AS step, 'collective' AS phase, 'all_reduce' AS op, "
+                   "1764500000.25::DECIMAL(18,2) "
+                   "AS start, 0.125 AS duration, NULL::VARCHAR AS \"group\", 'stream 7' AS thread, "
+                   "true AS on_device "
+                   "UNION ALL SELECT 3, 8, 'decode', NULL, 5, 0.125, NULL, 'loader 0', NULL "
+                   "UNION ALL SELECT 3, 9, 'p2p', NULL, 1764500001, 0.5, 'pp', NULL, false"));
+  EXPECT_EQ(table.spans.start, lines.spans.start);
+  EXPECT_EQ(table.spans.lane, lines.spans.lane);
+  EXPECT_EQ(table.spans.phase, lines.spans.phase);
+  EXPECT_EQ(table.collectives.start, lines.collectives.start);
+  EXPECT_EQ(table.collectives.on_device, lines.collectives.on_device);
+  EXPECT_EQ(lines.collectives.on_device.size(), 2U);
+  EXPECT_TRUE(lines.ranks.at(3).relative_time);
+  EXPECT_TRUE(table.ranks.at(3).relative_time);  // one row is enough
+  EXPECT_EQ(table.health.entries().size(), lines.health.entries().size());
 }
 
 TEST_F(OpsParquet, ReadsSpansWithTheirTimesInAnyNumericForm) {

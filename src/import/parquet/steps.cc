@@ -6,6 +6,7 @@
 #include <array>
 
 #include "base/saturate.h"
+#include "import/json_fields.h"
 #include "import/parquet/table.h"
 
 namespace firstwait::parquet {
@@ -129,7 +130,7 @@ class StepsReader {
     auto& info = out_.rank(rank);
     if (info.source.empty()) info.source = table_.context().path;
     if (const auto host = text(c_host, row); !host.empty()) info.host = host;
-    if (start != kNoTime) info.relative_time = start < 100'000'000LL * 1'000'000'000;
+    if (start != kNoTime && start < kRelativeBelow) info.relative_time = true;
     const std::string_view kind = text(c_kind, row);
     for (size_t i = 0; i < kStepKindNames.size(); ++i)
       if (kStepKindNames[i] == kind) t.kind[at] = static_cast<StepKind>(i);
@@ -199,10 +200,11 @@ void read_collectives(const Table& steps) {
                                 "step, unnest(collectives) AS c FROM {})",
                                 steps.from()));
   const std::vector<Wanted> wanted = {
-      {"of_rank", Want::int32, true, {}},    {"of_step", Want::int32, true, {}},
-      {"group", Want::text, false, {}},      {"seq", Want::int64, false, {}},
-      {"op", Want::text, false, {}},         {"start", Want::seconds, true, {}},
-      {"duration", Want::seconds, true, {}}, {"bytes", Want::int64, false, {}}};
+      {"of_rank", Want::int32, true, {}},     {"of_step", Want::int32, true, {}},
+      {"group", Want::text, false, {}},       {"seq", Want::int64, false, {}},
+      {"op", Want::text, false, {}},          {"start", Want::seconds, true, {}},
+      {"duration", Want::seconds, true, {}},  {"bytes", Want::int64, false, {}},
+      {"on_device", Want::boolean, false, {}}};
   if (!table || !table->check(wanted)) {
     if (!table) steps.context().count(kHealth[wrong_type], 1, "column collectives");
     return;
@@ -213,7 +215,7 @@ void read_collectives(const Table& steps) {
     const TimeColumn start = table->time(c, wanted, 5), duration = table->time(c, wanted, 6);
     const auto integer = [&](size_t i, size_t row) -> int64_t {
       if (!DuckChunk::has_value(c.validity(i), row)) return -1;
-      return i < 2 ? c.values<int32_t>(i)[row] : c.values<int64_t>(i)[row];
+      return i < 2 || i == 8 ? c.values<int32_t>(i)[row] : c.values<int64_t>(i)[row];
     };
     const auto text = [&](size_t i, size_t row) {
       return DuckChunk::has_value(c.validity(i), row) ? c.text(i, row) : std::string_view{};
@@ -222,13 +224,14 @@ void read_collectives(const Table& steps) {
       const auto from = start.at(row), lasting = duration.at(row);
       const int64_t rank = integer(0, row);
       if (!from || !lasting || *lasting < 0 || *lasting > kLongestTime || rank < 0 ||
-          *from > kLatestTime) {
+          *from > kLatestTime || *from < kEarliestTime) {
         ++bad;
         continue;
       }
       out.collectives.append(static_cast<int32_t>(rank), static_cast<int32_t>(integer(1, row)),
                              out.names.intern(text(2, row)), out.names.intern(text(4, row)),
-                             integer(3, row), *from, *lasting, integer(7, row), false);
+                             integer(3, row), *from, *lasting, integer(7, row),
+                             integer(8, row) != 0);
     }
   });
   if (bad > 0) steps.context().count(kHealth[bad_rows], bad, "in column collectives");

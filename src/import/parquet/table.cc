@@ -36,6 +36,7 @@ std::shared_ptr<void> hold(int descriptor) {
 std::string_view sql_type(Want want) {
   switch (want) {
     case Want::int32:
+    case Want::boolean:
       return "INTEGER";
     case Want::int64:
       return "BIGINT";
@@ -60,6 +61,8 @@ bool fits(const DuckColumn& column, Want want) {
     case Want::seconds:
       return is_integer(column) || is_floating(column) || is_decimal(column) ||
              is_timestamp(column) || is_text(column);
+    case Want::boolean:
+      return is_boolean(column) || is_integer(column);
     case Want::text:
       return is_text(column) || is_integer(column);
   }

@@ -63,6 +63,7 @@ enum class Want : uint8_t {
   int64,
   float32,
   float64,
+  boolean,  // read as int32
   text,
   seconds,  // to nanoseconds: integer, float, decimal, text or timestamp
 };
