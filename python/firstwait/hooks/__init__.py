@@ -1,5 +1,5 @@
 """The hooks into PyTorch. Each is a module with TARGETS, a table {module to wait for: function that patches it}; nothing is
-imported that the program does not import itself. Each can be switched off: FIRSTWAIT_HOOKS_OFF=copies,gc."""
+imported that the program does not import itself. Each can be switched off: FIRSTWAIT_HOOKS_OFF=copies,collector."""
 import importlib
 import os
 import sys
