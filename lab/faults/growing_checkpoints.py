@@ -1,35 +1,23 @@
-import threading
-
-from kit.fault import Fault as Base, Proof
+from kit.fault import Proof, Repeating
 from kit.load import written_bytes
 
 
-class Fault(Base):
+class Fault(Repeating):
     family = "workload"
     title = "checkpoints grow with every save"
     causes = ("workload.checkpoint_growth", "workload.checkpoint_stall")
     job = {"checkpoint_every": 10, "checkpoint_mb": 10}
     least = 100_000_000
 
-    def __init__(self, random):
-        super().__init__(random)
-        self.ending, self.thread = threading.Event(), None
+    size = 10
 
-    def start(self, lab):
-        def run():
-            size = 10
-            while not self.ending.wait(0.7):
-                size *= 1.18
-                lab.job.set(checkpoint_mb=min(size, 800))
-        self.thread = threading.Thread(target=run, daemon=True)
-        self.thread.start()
+    def turn(self, lab):
+        if not self.ending.wait(0.7):
+            self.size *= 1.18
+            lab.job.set(checkpoint_mb=min(self.size, 800))
 
-    def stop(self, lab):
-        self.ending.set()
-        if self.thread:
-            self.thread.join()
-            self.thread = None
-            lab.job.unset("checkpoint_mb")
+    def undo(self, lab):
+        lab.job.unset("checkpoint_mb")
 
     def proof(self, lab):
         return Proof("bytes that rank 0 wrote", written_bytes(lab.job.pids(0)[0]))

@@ -1,5 +1,6 @@
 """What a fault is. Each lies in a file of its own in lab/faults, as a class `Fault`; its name is that of the file."""
 import collections
+import threading
 
 # A counter of the kernel, or another fact that the fault cannot leave as it was.
 Proof = collections.namedtuple("Proof", "name value")
@@ -33,3 +34,32 @@ class Fault:
     def proof(self, lab):
         """A Proof: read before the fault and at its end."""
         raise NotImplementedError
+
+
+class Repeating(Fault):
+    """A fault that acts again and again, in a thread of its own, until it is taken away."""
+
+    def __init__(self, random):
+        super().__init__(random)
+        self.ending, self.thread = threading.Event(), None
+
+    def turn(self, lab):
+        """Acts once; waits with self.ending.wait, which says true when it is over."""
+        raise NotImplementedError
+
+    def undo(self, lab):
+        """After the last turn."""
+
+    def start(self, lab):
+        def run():
+            while not self.ending.is_set():
+                self.turn(lab)
+        self.thread = threading.Thread(target=run, daemon=True)
+        self.thread.start()
+
+    def stop(self, lab):
+        self.ending.set()
+        if self.thread:
+            self.thread.join()
+            self.thread = None
+            self.undo(lab)

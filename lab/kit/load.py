@@ -55,27 +55,6 @@ def pressure(resource):
     return int(path.read_text().split("total=")[1].split()[0]) / 1e6
 
 
-def pressure(resource):
-    """Seconds in which some task waited for it, since the machine started; v1 of the control groups counts none of its own."""
-    path = pathlib.Path(f"/proc/pressure/{resource}")
-    return int(path.read_text().split("total=")[1].split()[0]) / 1e6
-
-
-def _schedule(pid):
-    run, wait = (pathlib.Path(f"/proc/{pid}/schedstat").read_text().split())[:2]
-    return (int(run) + int(wait)) / 1e9
-
-
-def workers_asleep(lab):
-    """Seconds in which the loader workers neither ran nor waited for a processor: they waited for something else."""
-    now = time.clock_gettime(time.CLOCK_BOOTTIME)
-    total = 0
-    for pid in workers(lab):
-        fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
-        total += now - int(fields[19]) / TICKS - _schedule(pid)
-    return total
-
-
 def cpu_or_nothing(pid):
     try:
         return cpu_seconds(pid)

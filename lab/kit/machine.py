@@ -27,10 +27,6 @@ def write(path, text):
         file.write(str(text))
 
 
-def read_number(path):
-    return int(pathlib.Path(path).read_text().split()[0])
-
-
 def owner_of(name):
     match = re.match(PREFIX + r"(\d+)", name)
     return int(match.group(1)) if match else None

@@ -3,6 +3,7 @@ import pathlib
 import subprocess
 import time
 
+from kit.fault import Fault, Proof
 from kit.job import program
 
 
@@ -33,3 +34,19 @@ class SlowMount:
         with open(path, "rb", buffering=0) as file:
             file.read(4096)
         return 1e3 * (time.monotonic() - begin)
+
+
+class SlowMountFault(Fault):
+    """A fault of the file server; `start` says which."""
+    family = "storage"
+    needs = ("fuse",)
+    least = 5
+
+    def prepare(self, lab):
+        self.mount = SlowMount(lab)
+
+    def stop(self, lab):
+        self.mount.set()
+
+    def proof(self, lab):
+        return Proof("milliseconds that a read of the mount takes", self.mount.probe())

@@ -25,15 +25,6 @@ Reading total_reading(const std::vector<Reading>& readings) {
   return out;
 }
 
-Reading mean_reading(const std::vector<Reading>& readings) {
-  Reading out = total_reading(readings);
-  const auto n = static_cast<double>(readings.size());
-  out.before /= n;
-  out.now /= n;
-  out.now_max /= n;
-  return out;
-}
-
 double ranks_on(const View& view, std::string_view host) {
   const auto name = host.starts_with("host/") ? host.substr(5) : host;
   return std::max(static_cast<double>(view.ranks_on(name).size()), 1.0);

@@ -48,8 +48,7 @@ std::optional<double> loader_workers(const View& view);
 
 // Ranks per host, at least 1.
 double ranks_on(const View& view, std::string_view host_entity);
-// Mean of all readings; NaN when there are none. `before` is known only if it is known of all.
-Reading mean_reading(const std::vector<Reading>& readings);
+// Sum of all readings; NaN when there are none. `before` is known only if it is known of all.
 Reading total_reading(const std::vector<Reading>& readings);
 bool known_now(const Reading& r);
 

@@ -245,21 +245,6 @@ std::vector<const Event*> events(const View& view, std::string_view kind) {
   return out;
 }
 
-std::vector<const Event*> events_at_onset(const View& view,
-                                          std::initializer_list<std::string_view> kinds,
-                                          double seconds) {
-  std::vector<const Event*> out;
-  const auto& onset = view.attribution.onset;
-  if (!onset || onset->time == kNoTime) return out;
-  for (const auto& e : view.evidence.events) {
-    if (e.start == kNoTime || std::find(kinds.begin(), kinds.end(), e.kind) == kinds.end())
-      continue;
-    const double before = (static_cast<double>(onset->time) - static_cast<double>(e.start)) * 1e-9;
-    if (before <= seconds && before >= -0.1 * seconds) out.push_back(&e);
-  }
-  return out;
-}
-
 const LedgerRow* ledger_row(const View& view, Phase phase) {
   for (const auto& r : view.attribution.ledger)
     if (r.phase == phase) return &r;
@@ -269,11 +254,6 @@ const LedgerRow* ledger_row(const View& view, Phase phase) {
 double phase_seconds(const View& view, Phase phase) {
   const auto* r = ledger_row(view, phase);
   return r == nullptr ? 0 : r->seconds;
-}
-
-double phase_share(const View& view, Phase phase) {
-  const auto* r = ledger_row(view, phase);
-  return r == nullptr ? 0 : r->share;
 }
 
 double phase_excess(const View& view, Phase phase) {

@@ -55,17 +55,11 @@ std::optional<double> setting_number(const View& view, std::string_view key);
 std::optional<int> cpu_list_size(std::string_view list);
 
 std::vector<const Event*> events(const View& view, std::string_view kind);
-// Events of these kinds that began within `seconds` before the onset (or up to one tenth of it
-// after): candidates for its cause. Empty without an onset that has a time.
-std::vector<const Event*> events_at_onset(const View& view,
-                                          std::initializer_list<std::string_view> kinds,
-                                          double seconds);
 
 // Mean seconds per step of a phase now and in the baseline (nothing: not in the ledger / no
-// baseline), and its share.
+// baseline).
 const LedgerRow* ledger_row(const View& view, Phase phase);
 double phase_seconds(const View& view, Phase phase);  // 0 when absent
-double phase_share(const View& view, Phase phase);    // 0 when absent
 // Phase excess over the baseline in s/step; the whole phase when the slowness is chronic.
 double phase_excess(const View& view, Phase phase);
 

@@ -90,7 +90,7 @@ double onset_tolerance_s(const View& view);
 // Of a coincidence in time alone: the rarer by chance (tolerance against the time watched), the
 // more; at most kPositive.
 double coincidence_llr(const View& view);
-// Whether the time lies at the onset, as events_at_onset defines it.
+// Whether the time lies at the onset: at most onset_tolerance_s before it, a tenth of that after.
 bool at_onset(const View& view, Ns time);
 
 }  // namespace firstwait

@@ -212,12 +212,6 @@ void set_chunks(const Evidence& e, Job& job) {
 
 }  // namespace
 
-std::optional<OpType> type_of(std::string_view name) {
-  for (size_t t = 0; t < kOpTypes; ++t)
-    if (kOpTypeNames[t] == name) return static_cast<OpType>(t);
-  return std::nullopt;
-}
-
 Result<Job> load_job(const Evidence& e) {
   const OpTable& t = e.ops;
   if (t.size() == 0) return Error{"there are no op records", "", ""};

@@ -65,6 +65,4 @@ struct Job {
 // last steps are dropped.
 Result<Job> load_job(const Evidence& evidence);
 
-std::optional<OpType> type_of(std::string_view name);
-
 }  // namespace firstwait::whatif
