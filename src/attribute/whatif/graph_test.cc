@@ -82,6 +82,17 @@ MadeUp interleaved() {
   return m;
 }
 
+TEST(WhatIfGraph, ModelChunksBeyondTheOperationsAreNotBelieved) {
+  MadeUp m;
+  m.at(0, 0)
+      .op("forward-compute", 0, 0.0, 1.0, INT32_MAX, -1)
+      .op("backward-compute", 0, 1.0, 1.0, 0, INT32_MAX);
+  const auto job = load_job(m.evidence);
+  ASSERT_TRUE(job.ok()) << job.error().what;
+  EXPECT_EQ(job->chunks, 1U);
+  for (const Op& op : job->ops) EXPECT_EQ(op.global_chunk, 0);
+}
+
 TEST(WhatIfGraph, WrapAroundPairsJoinTheLastStageOfAChunkWithTheFirstOfTheNext) {
   const Built b = build(interleaved());
   EXPECT_EQ(b.job.chunks, 2U);

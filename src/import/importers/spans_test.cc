@@ -47,14 +47,6 @@ TEST(Spans, PipelineOperationsBecomeOpRecordsRelativeToTheirStep) {
   EXPECT_EQ(e.ranks.at(4).stage, 1);
 }
 
-TEST(Spans, RowsOfPipelinesWithChunksBeyondReasonAreKept) {
-  const Evidence e = import_text(
-      importer_spans,
-      R"({"rank":0,"dp_rank":0,"stage":0,"step":7,"op":"forward-compute","seq":0,"start":1764500010.0,"duration":0.25,"model_chunk":2147483647})");
-  ASSERT_EQ(e.ops.size(), 1U);
-  EXPECT_EQ(e.ops.model_chunk[0], INT32_MAX);
-}
-
 TEST(Spans, BadRowsAreCountedAndUnknownPhasesKept) {
   const Evidence e = import_text(importer_spans, R"({"rank":1,"phase":"warp","start":1,"duration":1}
 {"rank":1,"start":1,"duration":1}
