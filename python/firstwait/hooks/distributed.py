@@ -15,12 +15,13 @@ _P2P = ("send", "recv", "isend", "irecv", "batch_isend_irecv")
 _replicas = weakref.WeakSet()  # DistributedDataParallel modules
 _bytes = weakref.WeakKeyDictionary()
 _nesting = threading.local()
+_parallel = [False]  # was there ever one
 _untold = [False]  # its buckets cannot be told
 
 
 def reducing():
     """Will the next backward pass average gradients?"""
-    return any(r.require_backward_grad_sync for r in _replicas)
+    return _parallel[0] and any(r.require_backward_grad_sync for r in _replicas)
 
 
 def only_replica():
@@ -127,6 +128,7 @@ def _patch_ddp(module):
     def __init__(self, *args, **kwargs):
         original_init(self, *args, **kwargs)
         _replicas.add(self)
+        _parallel[0] = True
 
     replace(DDP, "__init__", __init__)
     original_sync = getattr(DDP, "_sync_buffers", None)

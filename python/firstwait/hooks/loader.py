@@ -55,7 +55,8 @@ def _describe(loader):
 def describe_training_loader():
     """Settings of the loader that feeds the training; another one later is a change of settings."""
     facts = _facts.get(S.loader)
-    if facts is not None and facts != _facts.get(None):
+    told = _facts.get(None)
+    if facts is not told and facts is not None and facts != told:
         _facts[None] = facts
         for key, value in facts.items():
             emit.setting(key, value)

@@ -1,33 +1,32 @@
 """torch.nn.Module.__call__ of the outermost module: the forward pass, or an evaluation when a module that is trained, or one fed by
 another loader than the training, runs in evaluation mode."""
 import functools
-import weakref
 
 from firstwait import emit
-from firstwait.hooks.state import S, get_ident, replace, strip, wrapper
+from firstwait.hooks.state import S, Objects, get_ident, replace, strip, wrapper
 
-_ops = {}
-_trained = weakref.WeakSet()
+_training_ops, _evaluation_ops = {}, {}  # by class
+_trained = Objects()
 
 
-def _op(cls, training):
-    key = (cls, training)
-    op = _ops.get(key)
-    if op is None:
-        text = f"{cls.__name__}.forward" if training else f"{cls.__name__}.forward (eval)"
-        op = _ops[key] = emit.name(text, emit.FORWARD if training else emit.EVALUATION)
+def _new_op(cls, training):
+    text = f"{cls.__name__}.forward" if training else f"{cls.__name__}.forward (eval)"
+    op = emit.name(text, emit.FORWARD if training else emit.EVALUATION)
+    (_training_ops if training else _evaluation_ops)[cls] = op
     return op
 
 
 def _is_evaluation(module, seen_loader):
     inner = getattr(module, "module", module)  # of a DistributedDataParallel
-    return module in _trained or inner in _trained or (S.loader >= 0 and seen_loader[0] not in (-1, S.loader))
+    return id(module) in _trained.known or id(inner) in _trained.known or \
+        (S.loader >= 0 and seen_loader[0] not in (-1, S.loader))
 
 
 def _patch(module):
     Module = module.Module
     original = Module.__call__
     begin, span = emit.begin, emit.span
+    trained = _trained.known
     fed_training = [-1]  # the loader that fed the last forward pass in training mode
 
     @wrapper
@@ -37,7 +36,7 @@ def _patch(module):
             return original(self, *args, **kwargs)
         training = self.training
         if training:
-            if self not in _trained:
+            if id(self) not in trained:
                 _trained.add(self)
                 inner = getattr(self, "module", None)
                 if isinstance(inner, Module):
@@ -45,7 +44,7 @@ def _patch(module):
             fed_training[0] = S.loader
         elif not _is_evaluation(self, fed_training):
             training = True  # a frozen part of the training
-        op = _op(type(self), training)
+        op = (_training_ops if training else _evaluation_ops).get(type(self)) or _new_op(type(self), training)
         S.inside = True
         device = S.device and S.device.begin()
         start = begin(op)
