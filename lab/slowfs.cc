@@ -2,7 +2,7 @@
 // control file says: "READ_MS OPEN_MS BYTES_PER_SECOND", read again when it changes. Stands for a
 // remote file system whose server got slow.
 #define FUSE_USE_VERSION 31
-#define _FILE_OFFSET_BITS 64
+#define _FILE_OFFSET_BITS 64  // NOLINT(bugprone-reserved-identifier): fuse.h asks for it
 #include <dirent.h>
 #include <fcntl.h>
 #include <fuse3/fuse.h>

@@ -29,7 +29,7 @@ double cpu_ms() {
 void augment(uint8_t* data, size_t bytes, double ms) {
   const double until = cpu_ms() + ms;
   for (unsigned turn = 1; cpu_ms() < until; ++turn)
-    for (size_t at = (turn % 16) * 4096, end = std::min(bytes, at + 4096); at + 2 < end; ++at)
+    for (size_t at = size_t{turn % 16} * 4096, end = std::min(bytes, at + 4096); at + 2 < end; ++at)
       data[at] =
           static_cast<uint8_t>((data[at] * 3u + data[at + 1] + data[at + 2] * turn) / 5u + 1u);
 }
@@ -84,9 +84,9 @@ struct Loader::Shared {
 };
 
 Loader::Slot* Loader::slot(int worker, int64_t batch) const {
-  const auto index = static_cast<size_t>(worker * p_.prefetch +
-                                         static_cast<int>(batch / p_.workers % p_.prefetch));
-  return reinterpret_cast<Slot*>(reinterpret_cast<char*>(shared_) + 4096 + index * slot_bytes_);
+  const int64_t index = int64_t{worker} * p_.prefetch + batch / p_.workers % p_.prefetch;
+  return reinterpret_cast<Slot*>(reinterpret_cast<char*>(shared_) + 4096 +
+                                 static_cast<size_t>(index) * slot_bytes_);
 }
 
 Loader::Loader(const Params& p, int rank) : p_(p), rank_(rank), control_(p.control, rank, p.start) {

@@ -160,13 +160,8 @@ Agent::~Agent() { stop(); }
 uint16_t Agent::port() const { return server_ ? server_->port() : 0; }
 
 std::string Agent::describe() const {
-  size_t present = 0, all = 0;
-  for (const auto& s : sampler_->states()) {
-    ++all;
-    if (s.presence == Presence::present) ++present;
-  }
   return fmt::format(
-      "{} collectors{}", all,
+      "{} collectors{}", sampler_->states().size(),
       server_ ? fmt::format(", /metrics on {} (port {})", config_.listen, server_->port()) : "");
 }
 

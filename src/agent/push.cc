@@ -60,7 +60,8 @@ const Curl* curl_library() {
 
 Ns retry_pause(unsigned failures, double random) {
   const Ns whole = std::min<Ns>(kSecond << std::min(failures, 10u), 300 * kSecond);
-  return whole / 2 + static_cast<Ns>(static_cast<double>(whole / 2) * std::clamp(random, 0.0, 1.0));
+  const Ns half = whole / 2;
+  return half + static_cast<Ns>(static_cast<double>(half) * std::clamp(random, 0.0, 1.0));
 }
 
 Transport http_transport(const PushConfig& config, const std::string& host) {
@@ -111,7 +112,7 @@ Result<std::unique_ptr<Push>> Push::start(const PushConfig& config,
   if (!spool) return spool.error();
   std::unique_ptr<Push> push(
       new Push(config, std::move(sampler), std::move(transport), std::move(*spool)));
-  push->thread_ = std::jthread([p = push.get()](std::stop_token stop) { p->run(std::move(stop)); });
+  push->thread_ = std::jthread([p = push.get()](const std::stop_token& stop) { p->run(stop); });
   return push;
 }
 
@@ -157,7 +158,7 @@ void Push::collect(Ns now) {
   spool_.put("logs", gzip(logs));
 }
 
-bool Push::deliver(std::stop_token stop) {
+bool Push::deliver(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
     std::optional<SpoolMessage> message;
     {
@@ -177,7 +178,7 @@ bool Push::deliver(std::stop_token stop) {
   return true;
 }
 
-void Push::run(std::stop_token stop) {
+void Push::run(const std::stop_token& stop) {
   std::mt19937 random(std::random_device{}());
   std::uniform_real_distribution<double> uniform(0, 1);
   std::mutex sleep;

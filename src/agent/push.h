@@ -41,7 +41,7 @@ class Push {
   PushCounts counts() const;
   // One round, as the thread does it; for tests.
   void collect(Ns now);
-  bool deliver(std::stop_token stop);  // false: the receiver is away
+  bool deliver(const std::stop_token& stop);  // false: the receiver is away
 
  private:
   Push(PushConfig config, std::function<std::shared_ptr<Sampler>()> sampler, Transport transport,
@@ -50,7 +50,7 @@ class Push {
         sampler_(std::move(sampler)),
         transport_(std::move(transport)),
         spool_(std::move(spool)) {}
-  void run(std::stop_token stop);
+  void run(const std::stop_token& stop);
 
   PushConfig config_;
   std::function<std::shared_ptr<Sampler>()> sampler_;

@@ -28,7 +28,7 @@ std::string quoted(const std::string& word) {
     return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
            std::string_view("_./,:=@%+-").find(c) != std::string_view::npos;
   };
-  const std::string safe = word.starts_with('-') ? "./" + word : word;
+  std::string safe = word.starts_with('-') ? "./" + word : word;
   if (!safe.empty() && std::all_of(safe.begin(), safe.end(), plain)) return safe;
   std::string out = "'";
   for (const char c : safe) out += c == '\'' ? std::string("'\\''") : std::string(1, c);

@@ -113,7 +113,7 @@ std::optional<Lattice> find_dense_period(const std::vector<int32_t>& points,
   const size_t n = std::min(points.size(), kMost);
   std::optional<Lattice> best;
   double best_share = 0;
-  for (int32_t period = 2; period <= kLongest && static_cast<size_t>(3 * period) <= n; ++period) {
+  for (int32_t period = 2; period <= kLongest && 3 * static_cast<size_t>(period) <= n; ++period) {
     std::vector<std::vector<double>> by_phase(static_cast<size_t>(period));
     for (size_t i = 0; i < n; ++i)
       by_phase[static_cast<size_t>(phase_of(points[i], period))].push_back(logs[i]);

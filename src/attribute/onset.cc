@@ -125,8 +125,9 @@ std::vector<size_t> seeded_segmentation(const Values& z) {
   };
   const size_t n = z.size(), side = fewest(n);
   std::vector<Candidate> candidates;
-  double length = static_cast<double>(n);
-  for (int layer = 0; length >= static_cast<double>(2 * side); ++layer, length /= std::sqrt(2.0)) {
+  for (int layer = 0;; ++layer) {
+    const double length = static_cast<double>(n) / std::pow(std::sqrt(2.0), layer);
+    if (length < static_cast<double>(2 * side)) break;
     const auto l = std::max<size_t>(2 * side, static_cast<size_t>(std::ceil(length)));
     const auto count = static_cast<size_t>(2 * std::ceil(std::pow(std::sqrt(2.0), layer)) - 1);
     for (size_t i = 0; i < count; ++i) {

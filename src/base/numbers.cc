@@ -161,7 +161,7 @@ std::string seconds(double s) {
   const int64_t minutes = std::llround(magnitude / 60);
   const std::string sign = s < 0 ? "-" : "";
   if (minutes < 60) return fmt::format("{}{} min", sign, minutes);
-  if (minutes >= 48 * 60)
+  if (minutes >= int64_t{48} * 60)
     return fmt::format("{}{} d {} h", sign, with_thousands(minutes / 1440), minutes / 60 % 24);
   if (minutes % 60 == 0) return fmt::format("{}{} h", sign, minutes / 60);
   return fmt::format("{}{} h {} min", sign, minutes / 60, minutes % 60);

@@ -183,7 +183,7 @@ std::optional<int64_t> parse_iso8601_ns(std::string_view s) {
                                          std::chrono::day(static_cast<unsigned>(day))};
   if (month < 1 || day < 1 || !date.ok()) return std::nullopt;
   int64_t ns = std::chrono::sys_days(date).time_since_epoch().count() * int64_t{86'400};
-  ns = (ns + hour * 3600 + minute * 60 + second) * 1'000'000'000;
+  ns = (ns + int64_t{hour} * 3600 + int64_t{minute} * 60 + second) * 1'000'000'000;
   size_t i = 19;
   if (i < s.size() && (s[i] == '.' || s[i] == ',')) {
     int64_t unit = 100'000'000;

@@ -7,21 +7,21 @@
 
 namespace firstwait {
 
-struct Interval_ns {
+struct TimeInterval {
   Ns start = 0, end = 0;
-  bool operator==(const Interval_ns&) const = default;
+  bool operator==(const TimeInterval&) const = default;
 };
-using Intervals = std::vector<Interval_ns>;
+using Intervals = std::vector<TimeInterval>;
 
 // Sorts and joins what overlaps or touches; empty intervals vanish.
 inline void make_union(Intervals& list) {
-  const auto by_start = [](const Interval_ns& a, const Interval_ns& b) {
+  const auto by_start = [](const TimeInterval& a, const TimeInterval& b) {
     return a.start < b.start;
   };
   if (!std::is_sorted(list.begin(), list.end(), by_start))
     std::sort(list.begin(), list.end(), by_start);
   size_t out = 0;
-  for (const Interval_ns& i : list) {
+  for (const TimeInterval& i : list) {
     if (i.end <= i.start) continue;
     if (out > 0 && i.start <= list[out - 1].end) {
       list[out - 1].end = std::max(list[out - 1].end, i.end);

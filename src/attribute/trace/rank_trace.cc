@@ -24,7 +24,7 @@ class Meanings {
 bool is_usable(const SpanTable& spans, size_t i) {
   return spans.start[i] >= kEarliestTime && spans.start[i] <= kLatestTime && spans.duration[i] >= 0;
 }
-Interval_ns interval_of(const SpanTable& spans, size_t i) {
+TimeInterval interval_of(const SpanTable& spans, size_t i) {
   return {spans.start[i], std::min(sat_add(spans.start[i], spans.duration[i]), kLatestTime)};
 }
 
@@ -33,7 +33,7 @@ void add_host(RankTrace& trace, const SpanTable& spans, size_t i, TraceName name
   if (phase == Phase::unexplained) phase = spans.phase[i];
   trace.seen_phases |= 1u << index(phase);
   trace.seen_names |= 1u << static_cast<unsigned>(name);
-  const Interval_ns interval = interval_of(spans, i);
+  const TimeInterval interval = interval_of(spans, i);
   if (name == TraceName::host_collective) trace.host_collectives.push_back(interval);
   if (spans.lane[i] == Lane::main_thread) {
     trace.main.push_back({interval.start, interval.end, name, phase, spans.step[i], spans.op[i]});
@@ -42,7 +42,7 @@ void add_host(RankTrace& trace, const SpanTable& spans, size_t i, TraceName name
   }
 }
 
-void add_copy(RankTrace& trace, const Evidence& evidence, size_t i, const Interval_ns& interval) {
+void add_copy(RankTrace& trace, const Evidence& evidence, size_t i, const TimeInterval& interval) {
   const SpanTable& spans = evidence.spans;
   const std::string_view name = evidence.names[spans.op[i]];
   if (name.starts_with("Memset")) return trace.other_device.push_back(interval);
@@ -58,7 +58,7 @@ void add_copy(RankTrace& trace, const Evidence& evidence, size_t i, const Interv
 void add_span(RankTrace& trace, const Evidence& evidence, size_t i, Meanings& meanings) {
   const SpanTable& spans = evidence.spans;
   if (!is_usable(spans, i)) return;
-  const Interval_ns interval = interval_of(spans, i);
+  const TimeInterval interval = interval_of(spans, i);
   switch (spans.lane[i]) {
     case Lane::main_thread:
     case Lane::host_thread:
@@ -86,7 +86,7 @@ void sort_out(RankTrace& trace) {
   if (!std::is_sorted(trace.main.begin(), trace.main.end(), before))
     std::stable_sort(trace.main.begin(), trace.main.end(), before);
   std::sort(trace.autograd.begin(), trace.autograd.end(),
-            [](const Interval_ns& a, const Interval_ns& b) { return a.start < b.start; });
+            [](const TimeInterval& a, const TimeInterval& b) { return a.start < b.start; });
   for (Intervals* list : {&trace.host_collectives, &trace.compute, &trace.collective, &trace.p2p,
                           &trace.h2d, &trace.other_device})
     make_union(*list);

@@ -91,9 +91,9 @@ class Flattener {
 Intervals backward_runs(const RankTrace& trace, const std::vector<Piece>& pieces) {
   Intervals runs;
   size_t at = 0;
-  for (const Interval_ns& node : trace.autograd) {
+  for (const TimeInterval& node : trace.autograd) {
     if (!runs.empty()) {
-      Interval_ns& run = runs.back();
+      TimeInterval& run = runs.back();
       bool busy = false;
       if (node.start > run.end) {
         while (at < pieces.size() && pieces[at].end <= run.end) ++at;
