@@ -113,7 +113,10 @@ std::string figures(const Report& r) {
   const double now = step_seconds(r);
   const auto before = baseline_seconds(r);
   const SecondsColumn column = seconds_column(std::fmax(now, before.value_or(0)), r.job.unitless);
-  std::string under = before ? "was " + column.with_unit(*before) : "no baseline to compare with";
+  std::string under = !before ? "no baseline to compare with"
+                      : r.attribution.baseline_kind == BaselineKind::peers
+                          ? column.with_unit(*before) + " without what comes late"
+                          : "was " + column.with_unit(*before);
   if (before && r.attribution.slowdown_ci.known())
     under += " (" + times(r.attribution.slowdown_ci) + ")";
   std::string out = "<dl class=\"figs\">" + figure("Step time", column.with_unit(now), under);

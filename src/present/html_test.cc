@@ -89,6 +89,15 @@ TEST(Html, EveryStateIsAWellFormedPageThatRunsAndFetchesNothing) {
   }
 }
 
+TEST(Html, ThePaceOfPeersIsNoPast) {
+  Report r = sample::step_change();
+  r.attribution.baseline_kind = BaselineKind::peers;
+  r.attribution.slowdown_ci = {};
+  const std::string page = html_report(r);
+  EXPECT_THAT(page, HasSubstr("0.120 s without what comes late"));
+  EXPECT_THAT(page, Not(HasSubstr("was 0.120 s")));
+}
+
 TEST(Html, StepChangeShowsVerdictFiguresChartsAndDoubt) {
   const std::string page = html_report(sample::step_change());
   for (const char* expected : {"<h1>Why resnet-17 is slow</h1>",
