@@ -84,6 +84,8 @@ Status Agent::start_push() {
       const std::lock_guard lock(mutex_);
       before = std::move(push_);
     }
+    Taken taken;
+    if (before) taken = before->stop();
     before.reset();
     auto push = Push::start(
         config_.push,
@@ -91,7 +93,7 @@ Status Agent::start_push() {
           const std::lock_guard lock(mutex_);
           return sampler_;
         },
-        http_transport(config_.push, sampler_->world().host));
+        http_transport(config_.push, sampler_->world().host), std::move(taken));
     if (!push) return push.error();
     fresh = std::move(*push);
   }

@@ -49,7 +49,8 @@ std::vector<std::pair<std::string, std::string>> labels_of(std::string_view text
 
 }  // namespace
 
-std::string otlp_metrics(const Sampler& sampler, Ns from, Ns to) {
+std::string otlp_metrics(const Sampler& sampler, const SeriesTable::Progress& seen,
+                         const SeriesTable::Progress& to) {
   std::string request;
   pbf_writer root(request);
   bool any = false;
@@ -79,25 +80,25 @@ std::string otlp_metrics(const Sampler& sampler, Ns from, Ns to) {
       points.clear();
     };
     sampler.store().with([&](SeriesTable& t) {
-      t.visit(from + 1, [&](const SeriesInfo& s, std::span<const Ns> times,
-                            std::span<const int64_t> raw) {
-        if (s.name != name) flush();
-        name = s.name;
-        metric = s.metric;
-        const auto labels = labels_of(s.labels);
-        for (size_t i = 0; i < times.size(); ++i) {
-          if (times[i] > to) continue;
-          any = true;
-          pbf_writer list(points);
-          pbf_writer point(list, 1);
-          point.add_fixed64(3, static_cast<uint64_t>(times[i]));
-          if (s.metric->scale == 1)
-            point.add_sfixed64(6, raw[i]);
-          else
-            point.add_double(4, static_cast<double>(raw[i]) / static_cast<double>(s.metric->scale));
-          for (const auto& [key, value] : labels) put_attribute(point, 7, key, value);
-        }
-      });
+      t.visit(seen, to,
+              [&](const SeriesInfo& s, std::span<const Ns> times, std::span<const int64_t> raw) {
+                if (s.name != name) flush();
+                name = s.name;
+                metric = s.metric;
+                const auto labels = labels_of(s.labels);
+                for (size_t i = 0; i < times.size(); ++i) {
+                  any = true;
+                  pbf_writer list(points);
+                  pbf_writer point(list, 1);
+                  point.add_fixed64(3, static_cast<uint64_t>(times[i]));
+                  if (s.metric->scale == 1)
+                    point.add_sfixed64(6, raw[i]);
+                  else
+                    point.add_double(
+                        4, static_cast<double>(raw[i]) / static_cast<double>(s.metric->scale));
+                  for (const auto& [key, value] : labels) put_attribute(point, 7, key, value);
+                }
+              });
       return 0;
     });
     flush();

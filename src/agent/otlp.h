@@ -8,9 +8,11 @@
 
 namespace firstwait {
 
-// An ExportMetricsServiceRequest with all samples in (from, to]; empty when there are none.
+// An ExportMetricsServiceRequest with what was sampled behind `seen` up to `to`; empty when that is
+// nothing.
 // Counters are cumulative sums.
-std::string otlp_metrics(const Sampler& sampler, Ns from, Ns to);
+std::string otlp_metrics(const Sampler& sampler, const SeriesTable::Progress& seen,
+                         const SeriesTable::Progress& to);
 // An ExportLogsServiceRequest; empty when both are empty. `event.name` is the event's kind, or
 // "setting".
 std::string otlp_logs(const std::string& host, const std::vector<Event>& events,

@@ -104,53 +104,55 @@ Transport http_transport(const PushConfig& config, const std::string& host) {
 
 Result<std::unique_ptr<Push>> Push::start(const PushConfig& config,
                                           std::function<std::shared_ptr<Sampler>()> sampler,
-                                          Transport transport) {
+                                          Transport transport, Taken taken) {
   if (!config.url.starts_with("http://") && !config.url.starts_with("https://"))
     return Error{"'" + config.url + "' is no address to push to", "push.url",
                  "write http://host:4318"};
   auto spool = Spool::open(config.spool, config.spool_bytes);
   if (!spool) return spool.error();
-  std::unique_ptr<Push> push(
-      new Push(config, std::move(sampler), std::move(transport), std::move(*spool)));
+  std::unique_ptr<Push> push(new Push(config, std::move(sampler), std::move(transport),
+                                      std::move(*spool), std::move(taken)));
   push->thread_ = std::jthread([p = push.get()](const std::stop_token& stop) { p->run(stop); });
   return push;
 }
 
-Push::~Push() {
-  thread_.request_stop();
-  if (thread_.joinable()) thread_.join();
-  collect(system_now());  // what is young is spooled, for the next start
+Push::~Push() { stop(); }
+
+Taken Push::stop() {
+  if (thread_.joinable()) {
+    thread_.request_stop();
+    thread_.join();
+    collect();  // what is young is spooled, for the next start
+  }
+  return taken_;
 }
 
-void Push::collect(Ns now) {
+void Push::collect() {
   const auto sampler = sampler_();
   if (!sampler) return;
-  // A clock that was set back: from its new time on. Beyond what the sampler keeps there is nothing
-  // to take.
-  constexpr Ns kKept = 4500 * kSecond;
-  if (pushed_to_ == kNoTime || pushed_to_ > now) pushed_to_ = now - config_.interval;
-  pushed_to_ = std::max(pushed_to_, now - kKept);
-  // At most a minute in one message.
-  for (Ns from = pushed_to_; from < now;) {
-    const Ns to = std::min(now, from + 60 * kSecond);
-    const std::string body = gzip(otlp_metrics(*sampler, from, to));
-    if (!body.empty()) {
+  if (taken_.of.lock() != sampler) taken_ = {sampler, {}, 0, 0};
+  const auto end = sampler->store().with([](SeriesTable& t) { return t.progress(); });
+  // About a minute in one message.
+  while (taken_.samples != end) {
+    auto to =
+        sampler->store().with([&](SeriesTable& t) { return t.next(taken_.samples, 60 * kSecond); });
+    for (size_t i = 0; i < end.size(); ++i) to[i] = std::min(to[i], end[i]);
+    const std::string message = otlp_metrics(*sampler, taken_.samples, to);
+    if (!message.empty()) {
       const std::lock_guard lock(mutex_);
-      spool_.put("metrics", body);
+      spool_.put("metrics", gzip(message));
     }
-    from = pushed_to_ = to;
+    taken_.samples = std::move(to);
   }
   auto events = sampler->store().events();
   auto settings = sampler->store().settings();
-  if (seen_of_ != sampler.get()) events_seen_ = settings_seen_ = 0;
-  seen_of_ = sampler.get();
   const uint64_t gone = sampler->store().events_dropped();
   const size_t first =
-      events_seen_ > gone ? std::min<size_t>(events_seen_ - gone, events.size()) : 0;
-  events_seen_ = gone + events.size();
+      taken_.events > gone ? std::min<size_t>(taken_.events - gone, events.size()) : 0;
+  taken_.events = gone + events.size();
   events.erase(events.begin(), events.begin() + static_cast<ptrdiff_t>(first));
-  const size_t old = std::min(settings_seen_, settings.size());
-  settings_seen_ = settings.size();
+  const size_t old = std::min(taken_.settings, settings.size());
+  taken_.settings = settings.size();
   settings.erase(settings.begin(), settings.begin() + static_cast<ptrdiff_t>(old));
   const std::string logs = otlp_logs(sampler->world().host, events, settings);
   if (logs.empty()) return;
@@ -158,8 +160,8 @@ void Push::collect(Ns now) {
   spool_.put("logs", gzip(logs));
 }
 
-bool Push::deliver(const std::stop_token& stop) {
-  while (!stop.stop_requested()) {
+bool Push::deliver(const std::stop_token& stop, Steady::time_point until) {
+  while (!stop.stop_requested() && Steady::now() < until) {
     std::optional<SpoolMessage> message;
     {
       const std::lock_guard lock(mutex_);
@@ -184,25 +186,24 @@ void Push::run(const std::stop_token& stop) {
   std::mutex sleep;
   std::condition_variable_any wake;
   unsigned failures = 0;
-  auto next_collect = std::chrono::steady_clock::now() + std::chrono::nanoseconds(config_.interval);
+  auto next_collect = Steady::now() + std::chrono::nanoseconds(config_.interval);
   auto next_try = next_collect;
   while (!stop.stop_requested()) {
     {
       std::unique_lock lock(sleep);
-      wake.wait_until(lock, stop,
-                      std::min(next_collect, std::max(next_try, std::chrono::steady_clock::now())),
+      wake.wait_until(lock, stop, std::min(next_collect, std::max(next_try, Steady::now())),
                       [] { return false; });
     }
     if (stop.stop_requested()) return;
-    const auto now = std::chrono::steady_clock::now();
+    const auto now = Steady::now();
     if (now >= next_collect) {
-      collect(system_now());
+      collect();
       next_collect = now + std::chrono::nanoseconds(config_.interval);
     }
     if (now < next_try) continue;
-    failures = deliver(stop) ? 0 : failures + 1;
+    failures = deliver(stop, next_collect) ? 0 : failures + 1;
     next_try = failures == 0 ? next_collect
-                             : std::chrono::steady_clock::now() +
+                             : Steady::now() +
                                    std::chrono::nanoseconds(retry_pause(failures, uniform(random)));
   }
 }

@@ -1,6 +1,7 @@
 // Pushes to an OTLP/HTTP receiver on a thread of its own: takes what the sampler kept since the
 // last time, spools it, and delivers what is spooled with retries that wait longer each time.
 #pragma once
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -27,29 +28,43 @@ using Transport = std::function<Delivery(const SpoolMessage& message)>;
 Transport http_transport(const PushConfig& config, const std::string& host);
 
 struct PushCounts {
-  uint64_t delivered = 0, retries = 0, refused = 0,
-           late = 0;  // late: samples older than the sampler keeps
+  uint64_t delivered = 0, retries = 0, refused = 0;
   SpoolCounts spool;
+};
+
+// How far a sampler's rows have been taken.
+struct Taken {
+  std::weak_ptr<const Sampler> of;
+  SeriesTable::Progress samples;
+  size_t events = 0, settings = 0;
 };
 
 class Push {
  public:
+  using Steady = std::chrono::steady_clock;
+
+  // `taken`: what another Push has had already.
   static Result<std::unique_ptr<Push>> start(const PushConfig& config,
                                              std::function<std::shared_ptr<Sampler>()> sampler,
-                                             Transport transport);
+                                             Transport transport, Taken taken = {});
   ~Push();
+  // Ends the thread and spools what is young. Idempotent.
+  Taken stop();
   PushCounts counts() const;
   // One round, as the thread does it; for tests.
-  void collect(Ns now);
-  bool deliver(const std::stop_token& stop);  // false: the receiver is away
+  void collect();
+  // False: the receiver is away. Ends at `until`, with messages left, so that a slow receiver keeps
+  // nothing from being collected.
+  bool deliver(const std::stop_token& stop, Steady::time_point until = Steady::time_point::max());
 
  private:
   Push(PushConfig config, std::function<std::shared_ptr<Sampler>()> sampler, Transport transport,
-       Spool spool)
+       Spool spool, Taken taken)
       : config_(std::move(config)),
         sampler_(std::move(sampler)),
         transport_(std::move(transport)),
-        spool_(std::move(spool)) {}
+        spool_(std::move(spool)),
+        taken_(std::move(taken)) {}
   void run(const std::stop_token& stop);
 
   PushConfig config_;
@@ -58,9 +73,7 @@ class Push {
   mutable std::mutex mutex_;  // guards spool_ and counts_
   Spool spool_;
   PushCounts counts_;
-  Ns pushed_to_ = kNoTime;
-  size_t events_seen_ = 0, settings_seen_ = 0;
-  const void* seen_of_ = nullptr;
+  Taken taken_;
   std::jthread thread_;
 };
 

@@ -132,7 +132,7 @@ class PushTest : public testing::Test {
     c.spool = spool;
     return c;
   }
-  std::unique_ptr<Push> start(const std::string& spool) {
+  std::unique_ptr<Push> start(const std::string& spool, Taken taken = {}) {
     auto push = Push::start(
         config(spool), [this] { return sampler_; },
         [this](const SpoolMessage& m) {
@@ -142,7 +142,8 @@ class PushTest : public testing::Test {
           else
             ++logs_;
           return Delivery::accepted;
-        });
+        },
+        std::move(taken));
     EXPECT_TRUE(push);
     return std::move(*push);
   }
@@ -157,7 +158,7 @@ class PushTest : public testing::Test {
 TEST_F(PushTest, CountersAreCumulativeSumsGaugesAreGaugesAndLabelsAreAttributes) {
   auto push = start("");
   sampler_->sample_once();
-  push->collect(now_);
+  push->collect();
   EXPECT_TRUE(push->deliver({}));
   EXPECT_EQ(received_["node_load1{} 1764500000000000000 0.21"], 1);
   EXPECT_EQ(
@@ -176,7 +177,7 @@ TEST_F(PushTest, AnHourWithoutAReceiverIsDeliveredAfterwardsEachSampleOnce) {
   for (int second = 0; second < 3600; ++second, now_ += kSecond) {
     sampler_->sample_once();
     ++samples;
-    if (second % 15 == 14) push->collect(now_);
+    if (second % 15 == 14) push->collect();
     if (second % 300 == 0) {
       EXPECT_EQ(push->deliver({}), push->counts().spool.waiting == 0);
     }
@@ -186,7 +187,7 @@ TEST_F(PushTest, AnHourWithoutAReceiverIsDeliveredAfterwardsEachSampleOnce) {
       push = start(spool_.path());
     }
   }
-  push->collect(now_);
+  push->collect();
   away_ = false;
   EXPECT_TRUE(push->deliver({}));
   EXPECT_EQ(push->counts().spool.waiting, 0u);
@@ -197,16 +198,77 @@ TEST_F(PushTest, AnHourWithoutAReceiverIsDeliveredAfterwardsEachSampleOnce) {
   EXPECT_EQ(times.size(), samples);
 }
 
+// Set by an operator, by NTP in a small step, forward and back: no sample is left out or sent
+// twice.
+TEST_F(PushTest, WhenTheClockJumpsEachSampleIsDeliveredOnce) {
+  auto push = start(spool_.path());
+  int samples = 0;
+  for (const Ns jump : {3600 * kSecond, -3600 * kSecond, -3 * kSecond, kSecond / 2, Ns{0}}) {
+    for (int second = 0; second < 40; ++second) {
+      sampler_->sample_once();
+      ++samples;
+      now_ += second == 22 ? jump + kSecond / 7 : kSecond;
+      if (second % 15 == 14) push->collect();
+    }
+    EXPECT_TRUE(push->deliver({}));
+  }
+  push->collect();
+  EXPECT_TRUE(push->deliver({}));
+  int delivered = 0;
+  for (const auto& [point, n] : received_) delivered += point.starts_with("node_load1{}") ? n : 0;
+  EXPECT_EQ(delivered, samples);
+}
+
+TEST_F(PushTest, ASamplingThatBeganBeforeTheLastRoundAndEndedAfterItIsDelivered) {
+  auto push = start("");
+  sampler_->sample_once();
+  push->collect();
+  now_ -= kSecond;  // as a slow source is stamped
+  sampler_->sample_once();
+  push->collect();
+  push->deliver({});
+  EXPECT_EQ(received_["node_load1{} 1764499999000000000 0.21"], 1);
+}
+
+TEST_F(PushTest, WhatOnePushTookItsSuccessorDoesNot) {
+  auto push = start(spool_.path());
+  sampler_->sample_once();
+  push->collect();
+  push->deliver({});
+  now_ += kSecond;
+  sampler_->sample_once();
+  const Taken taken = push->stop();
+  push.reset();
+  push = start(spool_.path(), taken);
+  now_ += kSecond;
+  sampler_->sample_once();
+  push->collect();
+  EXPECT_TRUE(push->deliver({}));
+  for (const char* time : {"1764500000", "1764500001", "1764500002"})
+    EXPECT_EQ(received_["node_load1{} " + std::string(time) + "000000000 0.21"], 1) << time;
+}
+
+// Its time is up after one message: what is young is collected before the next.
+TEST_F(PushTest, ASlowReceiverDoesNotKeepSamplesFromBeingCollected) {
+  auto push = start("");
+  for (int i = 0; i < 3; ++i, now_ += kSecond) {
+    sampler_->sample_once();
+    push->collect();
+  }
+  EXPECT_TRUE(push->deliver({}, Push::Steady::now()));
+  EXPECT_EQ(push->counts().spool.waiting, 3u);
+}
+
 TEST_F(PushTest, EventsAndSettingsAreSentOnce) {
   auto push = start("");
   sampler_->store().add(Event{"xid", "gpu/node07:0", kStart, kNoTime, {{"code", "79"}}, "NVML"});
   sampler_->store().add(Setting{"host/node07", "cpu.count", "96", "/proc", kStart});
-  push->collect(now_);
-  push->collect(now_ + kSecond);
+  push->collect();
+  push->collect();
   push->deliver({});
   EXPECT_EQ(logs_, 1);
   sampler_->store().add(Event{"xid", "gpu/node07:0", kStart, kNoTime, {{"code", "48"}}, "NVML"});
-  push->collect(now_ + 2 * kSecond);
+  push->collect();
   push->deliver({});
   EXPECT_EQ(logs_, 2);
 }

@@ -21,7 +21,7 @@ std::string analysed(const std::string& folder, const std::string& rows, const S
   std::error_code ignored;
   fs::create_directories(folder + "/node", ignored);
   constexpr Ns kRecent = Ns{300} * 1'000'000'000;
-  if (!sampler.write_bundle(folder + "/node", system_now() - kRecent).ok()) return {};
+  if (!sampler.write_bundle(folder + "/node", sampler.now() - kRecent).ok()) return {};
   for (const char* name : {"job.yaml", "settings.jsonl"})
     fs::copy_file(fs::path(bundle) / name, fs::path(folder) / name,
                   fs::copy_options::overwrite_existing, ignored);

@@ -117,7 +117,7 @@ class Run {
       : options_(options),
         bundle_(std::move(bundle)),
         rings_(std::move(rings)),
-        recorder_(rings_, std::move(writer)) {
+        recorder_(rings_, std::move(writer), clock_) {
     const bool terminal = ::isatty(STDERR_FILENO) != 0;
     if (options.live)
       live_.emplace(rings_ + "/live", terminal, terminal && ::isatty(STDOUT_FILENO) == 0);
@@ -157,10 +157,18 @@ class Run {
       tell(fmt::format("{}: the oldest {} half hours of the machine's metrics made room", bundle_,
                        nodes_dropped_));
     if (recorder_.steps() == 0) {
-      tell(recorder_.processes() == 0 ? "no step was seen: no Python with PyTorch ran, or one that "
-                                        "ignores PYTHONPATH (-I, -E, -S)"
-                                      : "no step was seen: no optimizer stepped; firstwait.step() "
-                                        "in the loop marks steps of other frameworks");
+      const std::string library = library_folder() + "/libfirstwait_emit.so";
+      if (::access(library.c_str(), R_OK) != 0)
+        tell(
+            fmt::format("no step was seen: {} is missing; install Firstwait as a whole, or name "
+                        "its folder in FIRSTWAIT_LIB_DIR",
+                        library));
+      else
+        tell(recorder_.processes() == 0
+                 ? "no step was seen: no Python with PyTorch ran, or one that "
+                   "ignores PYTHONPATH (-I, -E, -S)"
+                 : "no step was seen: no optimizer stepped; firstwait.step() "
+                   "in the loop marks steps of other frameworks");
       return;
     }
     report_bundle(bundle_, options_.format, options_.report);
@@ -178,7 +186,7 @@ class Run {
         bundle_ + "/node" + (node_parts_ == 0 ? "" : "-" + std::to_string(node_parts_));
     ++node_parts_;
     const Ns from = node_from_;
-    node_from_ = system_now();
+    node_from_ = sampler_.now();
     std::error_code ignored;
     fs::create_directories(folder, ignored);
     complain(sampler_.write_bundle(folder, from));
@@ -204,11 +212,15 @@ class Run {
 
   const RunOptions& options_;
   std::string bundle_, rings_;
+  // What the run records is on one clock: setting the machine's in the middle moves nothing.
+  const ClockPair clock_ = ClockPair::now();
   Recorder recorder_;
   // Only what descends from the program: another job on this machine is not ours.
   std::shared_ptr<Processes> processes_ = std::make_shared<Processes>(
       Processes::Options{.roots = {}, .commands = {}, .discover = false});
-  Sampler sampler_{{.world = {.host = this_host(), .processes = processes_}}};
+  Sampler sampler_{
+      {.world = {.host = this_host(), .processes = processes_},
+       .clock = [clock = clock_] { return ClockPair::now().monotonic + clock.to_epoch(); }}};
   std::optional<LiveView> live_;
   Ns node_from_ = kNoTime;
   int node_parts_ = 0, nodes_dropped_ = 0;

@@ -219,7 +219,7 @@ std::string Sampler::exposition(bool openmetrics, std::string_view more) const {
   std::string_view family;
   // A source that fell silent shows no value rather than an old one; the longest period is a few
   // minutes.
-  const Ns newer_than = system_now() - 600 * kSecond;
+  const Ns newer_than = now() - 600 * kSecond;
   store().with([&](SeriesTable& t) {
     t.visit_latest(newer_than, [&](const SeriesInfo& s, Ns, int64_t raw) {
       if (s.name != family) append_family(out, s, openmetrics);

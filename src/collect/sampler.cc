@@ -177,6 +177,7 @@ std::vector<CollectorState> Sampler::states() const {
 }
 
 Store& Sampler::store() const { return core_->store; }
+Ns Sampler::now() const { return core_->now(); }
 const World& Sampler::world() const { return core_->options.world; }
 
 }  // namespace firstwait

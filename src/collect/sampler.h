@@ -68,6 +68,7 @@ class Sampler {
 
   std::vector<CollectorState> states() const;
   Store& store() const;
+  Ns now() const;  // of the clock that its samples bear
   const World& world() const;
 
  private:

@@ -42,8 +42,8 @@ void append_escaped(std::string& out, std::string_view value) {
 
 uint32_t SeriesTable::add_source(Ns period) {
   Source source;
-  source.keep =
-      static_cast<uint32_t>(std::clamp<Ns>(limits_.keep / std::max<Ns>(period, 1), 4, 1'000'000));
+  source.period = std::max<Ns>(period, 1);
+  source.keep = static_cast<uint32_t>(std::clamp<Ns>(limits_.keep / source.period, 4, 1'000'000));
   // Blocks may be a quarter older than what is kept before they expire.
   source.times.resize(source.keep + source.keep / 4 + 2);
   sources_.push_back(std::move(source));
@@ -141,7 +141,38 @@ void SeriesTable::visit_latest(Ns newer_than, const LatestFn& f) const {
     }
 }
 
+SeriesTable::Progress SeriesTable::progress() const {
+  Progress out;
+  for (const Source& s : sources_) out.push_back(s.tick);
+  return out;
+}
+
+SeriesTable::Progress SeriesTable::next(const Progress& seen, Ns span) const {
+  Progress out = progress();
+  for (size_t i = 0; i < out.size(); ++i) {
+    const uint32_t before = i < seen.size() ? seen[i] : 0;
+    const auto most =
+        static_cast<uint32_t>(std::clamp<Ns>(span / sources_[i].period, 1, UINT32_MAX));
+    if (out[i] - before > most) out[i] = before + most;
+  }
+  return out;
+}
+
 void SeriesTable::visit(Ns from, const SampleFn& f) const {
+  visit_if([from](uint32_t, uint32_t, Ns time) { return time >= from; }, f);
+}
+
+void SeriesTable::visit(const Progress& seen, const Progress& to, const SampleFn& f) const {
+  const auto at = [](const Progress& p, uint32_t source) {
+    return source < p.size() ? p[source] : 0;
+  };
+  visit_if([&](uint32_t source, uint32_t tick,
+               Ns) { return tick > at(seen, source) && tick <= at(to, source); },
+           f);
+}
+
+template <typename Wanted>
+void SeriesTable::visit_if(Wanted wanted, const SampleFn& f) const {
   std::vector<Ns> times;
   std::vector<int64_t> values;
   for (const auto& [name, ids] : by_name_)
@@ -152,7 +183,7 @@ void SeriesTable::visit(Ns from, const SampleFn& f) const {
       ring_.visit(kept_[id], [&](uint32_t tick, int64_t value) {
         if (source.tick - tick >= source.times.size()) return;
         const Ns time = source.times[tick % source.times.size()];
-        if (time < from) return;
+        if (!wanted(kept_[id].source, tick, time)) return;
         times.push_back(time);
         values.push_back(value);
       });

@@ -73,6 +73,15 @@ class SeriesTable {
                                       std::span<const int64_t> raw)>;
   void visit(Ns from, const SampleFn& f) const;
 
+  // How many samplings of each source a reader has seen. Counted, not timed: nothing is read twice
+  // or missed when the clock is set, or when a sampling takes long.
+  using Progress = std::vector<uint32_t>;
+  Progress progress() const;
+  // At most about `span` further than `seen`, never beyond the present.
+  Progress next(const Progress& seen, Ns span) const;
+  // What was sampled behind `seen` up to and with `to`.
+  void visit(const Progress& seen, const Progress& to, const SampleFn& f) const;
+
   size_t live() const { return live_; }
   uint64_t refused() const { return refused_; }
   uint64_t evicted_early() const { return ring_.evicted_early(); }
@@ -90,11 +99,15 @@ class SeriesTable {
     }
   };
   struct Source {
+    Ns period = 0;
     uint32_t tick = 0;
     uint32_t keep = 3600;
     std::vector<Ns> times;  // of tick t: times[t % size]
   };
   void reclaim();
+  // `wanted(source, tick, time)`
+  template <typename Wanted>
+  void visit_if(Wanted wanted, const SampleFn& f) const;
 
   Limits limits_;
   SampleRing ring_;

@@ -17,6 +17,7 @@ import urllib.request
 
 import program
 
+KILLS = int(os.environ.get("FIRSTWAIT_KILLS", "5"))  # the whole of it: 50
 AGENT = pathlib.Path(program.PROGRAM).with_name("firstwait-agent")
 
 
@@ -31,7 +32,9 @@ class Receiver:
 
     def __init__(self):
         self.taken = collections.Counter()
+        self.bodies = collections.defaultdict(set)  # by message
         self.status = 200
+        self.answers_lost = 0  # this many more messages are taken and not answered
         receiver = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
@@ -39,7 +42,13 @@ class Receiver:
                 body = self.rfile.read(int(self.headers["Content-Length"]))
                 gzip.decompress(body)  # whole, or it raises
                 if receiver.status == 200:
+                    receiver.bodies[self.headers["X-Firstwait-Message"]].add(body)
                     receiver.taken[self.headers["X-Firstwait-Message"]] += 1
+                if receiver.answers_lost > 0:
+                    receiver.answers_lost -= 1
+                    self.close_connection = True
+                    self.connection.shutdown(socket.SHUT_RDWR)
+                    return
                 self.send_response(receiver.status)
                 self.send_header("Content-Length", "0")
                 self.end_headers()
@@ -141,7 +150,7 @@ class AgentTest(unittest.TestCase):
         spool = pathlib.Path(self.folder) / "spool"
         push = f"push: {{url: 'http://127.0.0.1:{receiver.port}', interval: 1s, spool: {spool}}}\n"
         spooled = set()
-        for _ in range(5):
+        for _ in range(KILLS):
             agent = self.agent(push)
             agent.wait("firstwait_agent_spool_messages")
             time.sleep(1.5 + random.random())
@@ -156,6 +165,23 @@ class AgentTest(unittest.TestCase):
         self.assertEqual([s for s in spooled if receiver.taken[f"node07-{int(s)}"] != 1], [])
         self.assertEqual(self.value(agent.get()[0], "firstwait_agent_spool_dropped_total"), 0)
         agent.stop()
+
+    def test_a_message_whose_answer_was_lost_comes_again_under_its_name(self):
+        receiver = Receiver()
+        self.addCleanup(receiver.close)
+        receiver.answers_lost = 2
+        agent = self.agent(f"push: {{url: 'http://127.0.0.1:{receiver.port}', interval: 1s, spool: {self.folder}/spool}}\n")
+        end = time.monotonic() + 40
+        while time.monotonic() < end and len(receiver.taken) < 5:
+            time.sleep(0.1)
+        page = agent.get()[0]
+        self.assertEqual(agent.stop(), 0)
+        again = [name for name, n in receiver.taken.items() if n > 1]
+        self.assertEqual(sum(receiver.taken[name] - 1 for name in again), 2)  # known by its name, taken once
+        self.assertGreaterEqual(len(receiver.taken), 5)
+        self.assertTrue(all(len(bodies) == 1 for bodies in receiver.bodies.values()))
+        self.assertEqual(self.value(page, "firstwait_agent_push_retries_total"), 2)
+        self.assertEqual(self.value(page, "firstwait_agent_spool_dropped_total"), 0)
 
     def test_a_receiver_that_never_answers_does_not_keep_metrics_from_being_served(self):
         listener = socket.socket()

@@ -2,7 +2,6 @@
 
 #include <dirent.h>
 #include <signal.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -39,12 +38,6 @@ constexpr size_t kMostProcesses = 4096;
 constexpr size_t kMostRings = 1 << 16;  // in the life of a run
 // A record is complete this long after the time that it bears, unless its writer was held up.
 constexpr Ns kSettled = 50'000'000;
-
-Ns clock_now(clockid_t id) {
-  timespec t{};
-  ::clock_gettime(id, &t);
-  return static_cast<Ns>(t.tv_sec) * 1'000'000'000 + t.tv_nsec;
-}
 
 // The phases that each hook of python/firstwait sees.
 struct Watches {
@@ -91,14 +84,13 @@ struct Recorder::Process {
   bool gone = false, trains = false, counted_lost = false;
 };
 
-Recorder::Recorder(std::string rings, BundleWriter writer)
-    : rings_(std::move(rings)), writer_(std::move(writer)) {}
+Recorder::Recorder(std::string rings, BundleWriter writer, ClockPair clock)
+    : rings_(std::move(rings)), clock_(clock), writer_(std::move(writer)) {}
 Recorder::~Recorder() = default;
 
 void Recorder::find_rings() {
   DIR* folder = ::opendir(rings_.c_str());
   if (folder == nullptr) return;
-  const Ns to_epoch = clock_now(CLOCK_REALTIME) - clock_now(CLOCK_MONOTONIC);
   while (const dirent* entry = ::readdir(folder)) {
     const std::string name = entry->d_name;
     if (!name.ends_with(".ring") || processes_.contains(name)) continue;
@@ -106,8 +98,7 @@ void Recorder::find_rings() {
       health_.add(rings_, kTooMany);
       break;
     }
-    auto ring =
-        RingReader::open(rings_ + "/" + name, to_epoch_ ? *to_epoch_ : *(to_epoch_ = to_epoch));
+    auto ring = RingReader::open(rings_ + "/" + name, clock_);
     ++seen_;
     if (!ring) health_.add(name, kNoRing);
     processes_.emplace(name, ring ? std::make_unique<Process>(std::move(*ring)) : nullptr);
@@ -319,7 +310,7 @@ Health Recorder::health() const {
 }
 
 Status Recorder::poll(bool last) {
-  const Ns now = clock_now(CLOCK_MONOTONIC);
+  const Ns now = ClockPair::now().monotonic;
   find_rings();
   for (const auto& [name, p] : processes_)
     if (p) drain(*p, now, last);

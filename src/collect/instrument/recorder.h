@@ -3,7 +3,6 @@
 #include <deque>
 #include <map>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,7 +16,8 @@ namespace firstwait {
 class Recorder {
  public:
   // `rings`: the folder in which the processes make theirs (FIRSTWAIT_DIR).
-  Recorder(std::string rings, BundleWriter writer);
+  // `clock`: from which all times are counted, whatever becomes of the wall clock.
+  Recorder(std::string rings, BundleWriter writer, ClockPair clock = ClockPair::now());
   ~Recorder();
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;
@@ -50,7 +50,7 @@ class Recorder {
   Process* trainer_of(const Process& loader) const;
 
   std::string rings_;
-  std::optional<Ns> to_epoch_;
+  ClockPair clock_;
   BundleWriter writer_;
   std::map<std::string, std::unique_ptr<Process>> processes_;  // by file name
   std::map<int32_t, int32_t> ranks_;                           // rank -> process

@@ -246,6 +246,19 @@ TEST_F(RecorderTest, AFolderThatCannotBeMadeIsAnError) {
   EXPECT_FALSE(BundleWriter::open("/proc/nowhere/bundle", "job", {}).ok());
 }
 
+// The clock was set back by an hour since the run began; a worker that starts now is on the run's.
+TEST_F(RecorderTest, AWallClockThatWasSetMovesNothing) {
+  ClockPair clock = ClockPair::now();
+  clock.epoch += Ns{3600} * 1'000'000'000;
+  Recorder recorder(rings(), writer(), clock);
+  run([] { one_step(0); });
+  ASSERT_TRUE(recorder.poll(true).ok());
+  const auto steps = lines("steps.jsonl");
+  ASSERT_THAT(steps, SizeIs(1));
+  const double start = std::stod(steps[0].substr(steps[0].find("\"start\":") + 8));
+  EXPECT_NEAR(start, static_cast<double>(clock.epoch) * 1e-9, 60);
+}
+
 TEST_F(RecorderTest, CountersBecomeSamplesOfTheBundle) {
   run([] {
     firstwait_identity(1, 2, 1, FIRSTWAIT_TRAINER);

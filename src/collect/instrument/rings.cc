@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -48,7 +49,15 @@ bool plausible(const ring::Header& h, uint64_t file_bytes) {
 
 }  // namespace
 
-Result<RingReader> RingReader::open(const std::string& path, std::optional<Ns> to_epoch) {
+ClockPair ClockPair::now() {
+  timespec monotonic{}, epoch{};
+  ::clock_gettime(CLOCK_MONOTONIC, &monotonic);
+  ::clock_gettime(CLOCK_REALTIME, &epoch);
+  const auto ns = [](const timespec& t) { return Ns{t.tv_sec} * 1'000'000'000 + t.tv_nsec; };
+  return {ns(monotonic), ns(epoch)};
+}
+
+Result<RingReader> RingReader::open(const std::string& path, std::optional<ClockPair> clock) {
   RingReader reader;
   reader.file_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
   if (reader.file_ < 0) return Error{std::strerror(errno), path, ""};
@@ -63,9 +72,12 @@ Result<RingReader> RingReader::open(const std::string& path, std::optional<Ns> t
   reader.strings_offset_ = header.strings_offset;
   reader.strings_bytes_ = header.strings_bytes;
   reader.to_epoch_ = sat_sub(header.anchor_realtime, header.anchor_monotonic);
+  // A ring of this monotonic clock was made between that moment and now; a minute before, if it was
+  // there first. What the wall clock said then does not matter.
   constexpr Ns kMinute = Ns{60} * 1'000'000'000;
-  if (to_epoch && std::abs(sat_sub(*to_epoch, reader.to_epoch_) / 2) < kMinute / 2)
-    reader.to_epoch_ = *to_epoch;
+  if (clock && header.anchor_monotonic > clock->monotonic - kMinute &&
+      header.anchor_monotonic <= ClockPair::now().monotonic)
+    reader.to_epoch_ = clock->to_epoch();
   reader.identity_.pid = header.pid;
   reader.identity_.parent = header.parent;
   reader.identity_.host.assign(header.host, ::strnlen(header.host, sizeof header.host));

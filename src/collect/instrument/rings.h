@@ -41,13 +41,20 @@ struct RingSetting {
   Ns time = 0;
 };
 
+// The monotonic clock and the wall clock, read at one moment.
+struct ClockPair {
+  Ns monotonic = 0, epoch = 0;
+  static ClockPair now();
+  Ns to_epoch() const { return epoch - monotonic; }
+};
+
 class RingReader {
  public:
   // An error when the file is no ring, or one that contradicts itself.
-  // `to_epoch`: what this machine's clocks say is between the monotonic clock and the epoch. It is
-  // used for all rings alike, so that their times compare, unless the writer's own differs by more
-  // than a minute (a container with its own clock).
-  static Result<RingReader> open(const std::string& path, std::optional<Ns> to_epoch = {});
+  // `clock`: what this machine's clocks said once. It is used for all rings alike, so that their
+  // times compare also when the wall clock was set in between, but not for a container that counts
+  // its monotonic clock from elsewhere: there the ring's own holds.
+  static Result<RingReader> open(const std::string& path, std::optional<ClockPair> clock = {});
   RingReader(RingReader&& other) noexcept;
   RingReader& operator=(RingReader&&) = delete;
   ~RingReader();

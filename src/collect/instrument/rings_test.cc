@@ -291,6 +291,22 @@ class DamagedRings : public Rings {
   }
 };
 
+// Its monotonic clock counts from elsewhere: what its own clocks said to one another holds.
+TEST_F(DamagedRings, AContainersOwnClockIsKept) {
+  const auto path = ring_of(3);
+  auto plain = RingReader::open(path);
+  ASSERT_TRUE(plain.ok());
+  const ClockPair clock = ClockPair::now();
+  ClockPair elsewhere = clock;
+  elsewhere.monotonic += Ns{1'000'000} * 1'000'000'000;
+  auto other = RingReader::open(path, elsewhere);
+  ASSERT_TRUE(other.ok());
+  EXPECT_EQ(other->at(0), plain->at(0));
+  auto same = RingReader::open(path, clock);
+  ASSERT_TRUE(same.ok());
+  EXPECT_EQ(same->at(0), clock.to_epoch());
+}
+
 TEST_F(DamagedRings, ARecordHalfWrittenIsWaitedForAndThenCounted) {
   const std::string path = ring_of(10);
   patch(path, ring::kHeaderBytes + 4 * ring::kRecordBytes + 8, 99);  // the start of record 4
