@@ -11,6 +11,7 @@
 #include <cstring>
 #include <filesystem>
 #include <optional>
+#include <span>
 
 #include "base/text.h"
 #include "explain/compare.h"
@@ -50,16 +51,37 @@ std::optional<Error> overwrites(const Evidence& evidence, const std::string& out
   return std::nullopt;
 }
 
-Result<Assumptions> key_values(const std::vector<std::string>& pairs) {
+// A number that the user may give by name, and what it can be.
+struct Given {
+  std::string_view name;
+  double least, most;
+};
+// Speeds and times of 0 give no prediction; loading without workers is no change that helps.
+constexpr Given kSettable[] = {{"loader.num_workers", 1, 1e6}};
+constexpr Given kAssumable[] = {{"storage.read_bytes_per_second", 1, 1e18},
+                                {"loader.seconds_per_sample", 1e-12, 1e9}};
+
+Result<Assumptions> key_values(std::string_view option, const std::vector<std::string>& pairs,
+                               std::span<const Given> known) {
+  std::string names;
+  for (const Given& g : known) names += (names.empty() ? "" : ", ") + std::string(g.name);
   Assumptions out;
   for (const auto& pair : pairs) {
+    const std::string where = fmt::format("{} {}", option, pair);
     const size_t at = pair.find('=');
     const auto value = at == std::string::npos
                            ? std::nullopt
                            : parse_double(std::string_view(pair).substr(at + 1));
     if (!value || at == 0)
-      return Error{"not key=number", pair, "for example --set loader.num_workers=12"};
-    out[pair.substr(0, at)] = *value;
+      return Error{"not name=number", where, fmt::format("name one of: {}", names)};
+    const auto* given = std::find_if(known.data(), known.data() + known.size(),
+                                     [&](const Given& g) { return g.name == pair.substr(0, at); });
+    if (given == known.data() + known.size())
+      return Error{"unknown name", where, fmt::format("name one of: {}", names)};
+    if (!(*value >= given->least && *value <= given->most))
+      return Error{"not a possible value", where,
+                   fmt::format("give a number from {} to {}", given->least, given->most)};
+    out[std::string(given->name)] = *value;
   }
   return out;
 }
@@ -156,9 +178,9 @@ int what_if(const WhatIfOptions& options) {
   if (std::find(ids.begin(), ids.end(), options.action) == ids.end())
     return fail(
         {"unknown action " + options.action, "--apply", "`firstwait list actions` shows them"});
-  const auto set = key_values(options.set);
+  const auto set = key_values("--set", options.set, kSettable);
   if (!set) return fail(set.error());
-  const auto assume = key_values(options.assume);
+  const auto assume = key_values("--assume", options.assume, kAssumable);
   if (!assume) return fail(assume.error());
   auto analysis = analyse(options.inputs, options.analyse);
   if (!analysis) return fail(analysis.error());

@@ -39,6 +39,14 @@ CLI::Validator number_between(double low, double high) {
       "NUMBER");
 }
 
+// An option that is given must say something: an empty word is mostly a variable that is not set.
+const CLI::Validator kNotEmpty(
+    [](std::string& text) {
+      return text.empty() ? std::string("the value is empty; write one, or leave the option away")
+                          : std::string();
+    },
+    "TEXT");
+
 struct Common {
   AnalyseOptions analyse;
   std::string since, until;
@@ -47,6 +55,7 @@ struct Common {
     command
         .add_option("--job", analyse.align.job,
                     "Analyse this job; default: the one with the most rows")
+        ->check(kNotEmpty)
         ->envname("FIRSTWAIT_JOB");
     command.add_option("--since", since, "Ignore what was before (ISO 8601 or epoch seconds)")
         ->check(kTime);
@@ -55,6 +64,7 @@ struct Common {
         .add_option("--log-pattern", analyse.import.log_pattern,
                     "Regular expression for training logs, with groups (?<step>), (?<duration_s>) "
                     "or (?<time>), (?<rank>)")
+        ->check(kNotEmpty)
         ->envname("FIRSTWAIT_LOG_PATTERN");
   }
   const AnalyseOptions& finished() {
@@ -71,7 +81,8 @@ void add_output(CLI::App& command, OutputOptions& output, bool html) {
   command.add_option("--format", output.format, "Output format")
       ->check(CLI::IsMember(formats))
       ->envname("FIRSTWAIT_FORMAT");
-  command.add_option("--out", output.out, "Write to this file instead of standard output");
+  command.add_option("--out", output.out, "Write to this file instead of standard output")
+      ->check(kNotEmpty);
 }
 
 int run(int argc, char** argv) {
@@ -88,7 +99,8 @@ int run(int argc, char** argv) {
   auto* diagnose_command =
       app.add_subcommand("diagnose", "Explain traces, logs, metrics and bundles");
   diagnose_command->add_option("INPUT", d.inputs, "Files, directories or bundles, any mix")
-      ->required();
+      ->required()
+      ->check(kNotEmpty);
   common.add_to(*diagnose_command);
   add_output(*diagnose_command, d.output, true);
   diagnose_command
@@ -102,8 +114,11 @@ int run(int argc, char** argv) {
   CompareOptions c;
   auto* compare_command =
       app.add_subcommand("compare", "Compare two runs: effect, interval, what changed");
-  compare_command->add_option("BEFORE", c.before, "File, directory or bundle")->required();
-  compare_command->add_option("AFTER", c.after, "File, directory or bundle")->required();
+  for (auto& [name, input] : {std::pair<const char*, std::string&>{"BEFORE", c.before},
+                              std::pair<const char*, std::string&>{"AFTER", c.after}})
+    compare_command->add_option(name, input, "File, directory or bundle")
+        ->required()
+        ->check(kNotEmpty);
   common.add_to(*compare_command);
   add_output(*compare_command, c.output, true);
   compare_command->callback([&] {
@@ -113,7 +128,9 @@ int run(int argc, char** argv) {
 
   WhatIfOptions w;
   auto* what_if_command = app.add_subcommand("what-if", "Predict what an action would bring");
-  what_if_command->add_option("INPUT", w.inputs, "Files, directories or bundles")->required();
+  what_if_command->add_option("INPUT", w.inputs, "Files, directories or bundles")
+      ->required()
+      ->check(kNotEmpty);
   what_if_command->add_option("--apply", w.action, "Action id, see `firstwait list actions`")
       ->required();
   what_if_command->add_option("--set", w.set,
@@ -129,8 +146,12 @@ int run(int argc, char** argv) {
 
   ExportOptions e;
   auto* export_command = app.add_subcommand("export", "Write the timeline for Perfetto");
-  export_command->add_option("--perfetto", e.perfetto, "The trace file to write")->required();
-  export_command->add_option("INPUT", e.inputs, "Files, directories or bundles")->required();
+  export_command->add_option("--perfetto", e.perfetto, "The trace file to write")
+      ->required()
+      ->check(kNotEmpty);
+  export_command->add_option("INPUT", e.inputs, "Files, directories or bundles")
+      ->required()
+      ->check(kNotEmpty);
   common.add_to(*export_command);
   export_command->callback([&] {
     e.analyse = common.finished();
@@ -142,15 +163,17 @@ int run(int argc, char** argv) {
       app.add_subcommand("doctor", "Show what this machine offers and what is missing");
   doctor_command->add_option("--format", doctor_options.format, "Output format")
       ->check(CLI::IsMember({"text", "json"}));
-  doctor_command->add_option("--root", doctor_options.root,
-                             "Where the host's / is mounted, in a container");
+  doctor_command
+      ->add_option("--root", doctor_options.root, "Where the host's / is mounted, in a container")
+      ->check(CLI::ExistingDirectory);
   doctor_command->callback([&] { rc = doctor(doctor_options); });
 
   BundleOptions bundle_options;
   auto* bundle_command =
       app.add_subcommand("bundle", "Sample this machine and write the evidence as one file");
   bundle_command->add_option("-o,--out", bundle_options.out, "The file to write (*.fwb)")
-      ->required();
+      ->required()
+      ->check(kNotEmpty);
   bundle_command->add_flag(
       "--redact", bundle_options.redact,
       "Replace names of hosts, users and paths, the same one by the same everywhere");
@@ -162,14 +185,16 @@ int run(int argc, char** argv) {
   auto* run_subcommand =
       app.add_subcommand("run", "Run a program, collect its evidence and explain it when it ends");
   run_subcommand->add_option("--name", r.name, "The job's name; default: the script's")
+      ->check(kNotEmpty)
       ->envname("FIRSTWAIT_NAME");
-  run_subcommand->add_option("--out", r.out, "Folder of the evidence bundle");
+  run_subcommand->add_option("--out", r.out, "Folder of the evidence bundle")->check(kNotEmpty);
   run_subcommand->add_flag("--live", r.live,
                            "Show the ledger and the present suspicion every few seconds");
   run_subcommand->add_option("--format", r.format, "Format of the report")
       ->check(CLI::IsMember({"text", "json", "html"}));
-  run_subcommand->add_option("--report", r.report,
-                             "Write the report to this file instead of standard error");
+  run_subcommand
+      ->add_option("--report", r.report, "Write the report to this file instead of standard error")
+      ->check(kNotEmpty);
   run_subcommand->add_option("CMD", r.command, "The program and its arguments, after --")
       ->required();
   run_subcommand->positionals_at_end();
@@ -180,15 +205,17 @@ int run(int argc, char** argv) {
       app.add_subcommand("attach", "Watch a running process from outside and explain what is seen");
   attach_subcommand->add_option("--pid", a.pid, "The process, with all that descend from it")
       ->required()
-      ->check(CLI::PositiveNumber);
+      ->check(number_between(1, INT32_MAX));
   attach_subcommand->add_option("--for", a.seconds, "Seconds; default: until it ends, or Ctrl-C")
       ->check(number_between(0, 1e9));
-  attach_subcommand->add_option("--name", a.name, "The job's name; default: the script's");
-  attach_subcommand->add_option("--out", a.out, "Folder of the evidence bundle");
+  attach_subcommand->add_option("--name", a.name, "The job's name; default: the script's")
+      ->check(kNotEmpty);
+  attach_subcommand->add_option("--out", a.out, "Folder of the evidence bundle")->check(kNotEmpty);
   attach_subcommand->add_option("--format", a.format, "Format of the report")
       ->check(CLI::IsMember({"text", "json", "html"}));
-  attach_subcommand->add_option("--report", a.report,
-                                "Write the report to this file instead of standard error");
+  attach_subcommand
+      ->add_option("--report", a.report, "Write the report to this file instead of standard error")
+      ->check(kNotEmpty);
   attach_subcommand->callback([&] { rc = attach_command(a); });
 
   std::string what, list_format = "text";

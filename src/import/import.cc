@@ -12,6 +12,7 @@
 #include <set>
 
 #include "import/byte_source.h"
+#include "import/contradictions.h"
 #include "import/decompress.h"
 #include "import/logs/dlio_epochs.h"
 #include "import/tar.h"
@@ -65,8 +66,8 @@ constexpr HealthCounter kSpool{
 constexpr HealthCounter kLinks{
     "archive_links", Severity::info,
     "links inside an archive are not followed; pack the files themselves"};
-constexpr HealthCounter kTooDeep{"directory_too_deep", Severity::info,
-                                 "name the inner directory itself"};
+constexpr HealthCounter kTooDeep{"directory_too_deep", Severity::data_loss,
+                                 "directories nested as deep are not read; name the inner one"};
 
 // Data that only ends early is right as far as it goes.
 const HealthCounter& counter_of(std::string_view damage) {
@@ -425,6 +426,7 @@ Result<ImportSummary> import_inputs(const std::vector<std::string>& paths,
   ImportSummary summary;
   for (const auto& path : files.paths) import_file(path, {summary, options, out});
   add_dlio_epoch_rows(out);
+  tell_contradictions(out);
   if (summary.recognised > 0) return summary;
   const std::string where =
       paths.size() == 1 ? paths.front() : std::to_string(paths.size()) + " inputs";

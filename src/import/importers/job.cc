@@ -1,4 +1,5 @@
 // job.yaml of an evidence bundle (FORMATS section 1): what the job is and where its ranks run.
+#include <fmt/format.h>
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
@@ -15,7 +16,10 @@ constexpr HealthCounter kHealth[] = {
      "the file is not YAML as the format has it; correct it at the place named"},
     {"bad_rank", Severity::error, "every entry of ranks needs a rank of 0 or more"},
     {"too_large", Severity::data_loss,
-     "the file is larger than 64 MiB; a job.yaml holds a few lines per rank"}};
+     "the file is larger than 64 MiB; a job.yaml holds a few lines per rank"},
+    {"jobs_disagree", Severity::error,
+     "another input says otherwise, and this file's word was taken; keep the job.yaml that is "
+     "right"}};
 
 bool has(const std::vector<std::string_view>& keys, std::string_view key) {
   return std::find(keys.begin(), keys.end(), key) != keys.end();
@@ -52,25 +56,36 @@ class JobReader final : public WholeReader {
     JobInfo& job = context_.out.job;
     const auto text = [&](const char* key, std::string& to) {
       std::string value = yaml_text(root, key);
-      if (!value.empty()) to = std::move(value);
+      if (value.empty()) return;
+      if (!to.empty() && to != value) disagrees(key, value, to);
+      to = std::move(value);
+    };
+    const auto number = [&](const YAML::Node& map, const char* key, int& to) {
+      const int value = yaml_index(map, key, to);
+      if (to >= 0 && to != value) disagrees(key, std::to_string(value), std::to_string(to));
+      to = value;
     };
     text("job", job.id);
     if (job.id.empty()) text("name", job.id);
     text("project", job.project);
     text("owner", job.owner);
     text("framework", job.framework);
-    job.world_size = yaml_index(root, "world_size", job.world_size);
+    number(root, "world_size", job.world_size);
     if (const YAML::Node parallel = root["parallel"]; parallel && parallel.IsMap()) {
-      job.dp = yaml_index(parallel, "dp", job.dp);
-      job.tp = yaml_index(parallel, "tp", job.tp);
-      job.pp = yaml_index(parallel, "pp", job.pp);
-      job.cp = yaml_index(parallel, "cp", job.cp);
-      job.ep = yaml_index(parallel, "ep", job.ep);
-      job.vpp = yaml_index(parallel, "vpp", job.vpp);
+      number(parallel, "dp", job.dp);
+      number(parallel, "tp", job.tp);
+      number(parallel, "pp", job.pp);
+      number(parallel, "cp", job.cp);
+      number(parallel, "ep", job.ep);
+      number(parallel, "vpp", job.vpp);
     }
     if (const YAML::Node ranks = root["ranks"]; ranks && ranks.IsSequence())
       for (const auto& entry : ranks) read_rank(entry);
     job_relations(root);
+  }
+
+  void disagrees(std::string_view what, std::string_view now, std::string_view before) {
+    context_.count(kHealth[3], 1, fmt::format("{}: {}, before {}", what, now, before));
   }
 
   void read_rank(const YAML::Node& entry) {
@@ -78,7 +93,11 @@ class JobReader final : public WholeReader {
     if (number < 0) return context_.count(kHealth[1]);
     Evidence& out = context_.out;
     RankInfo& rank = out.rank(number);
-    if (auto host = yaml_text(entry, "host"); !host.empty()) rank.host = std::move(host);
+    if (auto host = yaml_text(entry, "host"); !host.empty()) {
+      if (!rank.host.empty() && rank.host != host)
+        disagrees(fmt::format("host of rank {}", number), host, rank.host);
+      rank.host = std::move(host);
+    }
     if (const auto gpu = yaml_text(entry, "gpu"); !gpu.empty())
       rank.gpu = contains(gpu, ":") ? gpu : rank.host + ":" + gpu;
     rank.local_rank = yaml_index(entry, "local_rank", rank.local_rank);

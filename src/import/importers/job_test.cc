@@ -45,5 +45,23 @@ TEST(Job, DamagedYamlIsNamedAndNeverThrows) {
   EXPECT_EQ(health_count(import_text(importer_job, std::string(100'000, '[')), "bad_yaml"), 1U);
 }
 
+TEST(Job, ASecondFileThatSaysOtherwiseIsToldWithTheFirstDifference) {
+  Evidence e;
+  const ImportOptions options;
+  const auto read = [&](const std::string& path, std::string_view text) {
+    const auto reader = importer_job.open(ImportContext{path, options, e, path});
+    reader->feed(text);
+    reader->finish(true);
+  };
+  read("a/job.yaml", "job: j\nworld_size: 4\nranks: [{rank: 0, host: a0}]\n");
+  read("a/again.yaml", "job: j\nworld_size: 4\nranks: [{rank: 0, host: a0}]\n");
+  EXPECT_EQ(health_count(e, "jobs_disagree"), 0U);
+  read("b/job.yaml", "job: j\nworld_size: 9\nranks: [{rank: 0, host: b0}]\n");
+  EXPECT_EQ(health_count(e, "jobs_disagree"), 2U);
+  EXPECT_EQ(e.health.entries().front().source, "b/job.yaml");
+  EXPECT_EQ(e.health.entries().front().first_place, "world_size: 9, before 4");
+  EXPECT_EQ(e.job.world_size, 9);
+}
+
 }  // namespace
 }  // namespace firstwait
