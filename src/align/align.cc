@@ -10,6 +10,7 @@
 #include "align/clocks.h"
 #include "align/flight_recorder.h"
 #include "align/gpu_names.h"
+#include "align/plausible.h"
 #include "base/saturate.h"
 
 namespace firstwait {
@@ -294,8 +295,12 @@ void align(Evidence& evidence, const AlignOptions& options) {
   choose_job(evidence, options.job);
   choose_window(evidence, options.since, options.until);
   order_steps(evidence);
+  if (const auto rows = steps_of_one_unit(evidence.steps, evidence.health);
+      rows.size() < evidence.steps.size())
+    keep_rows(evidence.steps, rows);
   order_collectives(evidence.collectives);
   order_series(evidence);
+  drop_impossible_samples(evidence);
   std::stable_sort(evidence.events.begin(), evidence.events.end(),
                    [](const Event& a, const Event& b) { return a.start < b.start; });
   for (const int32_t rank :

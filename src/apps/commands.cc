@@ -164,13 +164,20 @@ int compare_runs(const CompareOptions& options) {
     if (const auto clash = overwrites(*(*side)->evidence, options.output.out)) return fail(*clash);
   const Comparison c = compare({options.before, *before->evidence, before->report},
                                {options.after, *after->evidence, after->report});
-  if (options.output.format == "json") return deliver(json_compare(c), options.output);
-  if (options.output.format == "html") return deliver(html_compare(c), options.output);
-  return deliver(
-      text_compare(c, text_options(goes_to_terminal(options.output),
-                                   "firstwait compare " + joined({options.before, options.after}),
-                                   joined({options.before, options.after}))),
-      options.output);
+  int rc = 0;
+  if (options.output.format == "json") {
+    rc = deliver(json_compare(c), options.output);
+  } else if (options.output.format == "html") {
+    rc = deliver(html_compare(c), options.output);
+  } else {
+    const std::string inputs = joined({options.before, options.after});
+    rc = deliver(text_compare(c, text_options(goes_to_terminal(options.output),
+                                              "firstwait compare " + inputs, inputs)),
+                 options.output);
+  }
+  // Said in the output; for a script the same as nothing readable.
+  const bool compared = c.before.steps > 0 && c.after.steps > 0;
+  return rc == kAnalysed && !compared ? kUsage : rc;
 }
 
 int what_if(const WhatIfOptions& options) {

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "base/numbers.h"
+#include "base/series.h"
 #include "base/stats.h"
 #include "explain/weigh.h"
 
@@ -16,6 +17,8 @@ namespace {
 
 // Fewer steps than this on a side cannot reach p < 0.05 in a two-sided rank test against as many.
 constexpr size_t kLeastSteps = 4;
+// With fewer independent values their spread, and with it every error, is a guess: as with peers.
+constexpr double kLeastIndependent = 5;
 constexpr double kSignificance = 0.05;
 
 ComparedSide side(const CompareInput& input) {
@@ -40,24 +43,41 @@ ComparedSide side(const CompareInput& input) {
   return s;
 }
 
-// Percentile bootstrap of the ratio of means, fixed seed.
-Interval mean_ratio_interval(const std::vector<double>& before, const std::vector<double>& after) {
-  if (before.size() < 2 || after.size() < 2) return {};
-  constexpr size_t kRepetitions = 2000;
-  Random random(0x5eed);
-  const auto draw = [&](const std::vector<double>& v) {
-    double sum = 0;
-    for (size_t i = 0; i < v.size(); ++i) sum += v[random.below(v.size())];
-    return sum / static_cast<double>(v.size());
+// How many independent steps the steps of each side are worth.
+struct Worth {
+  double before = kNaN, after = kNaN;
+};
+
+// Interval and verdict from one test. Of the means, which is what a run costs; of the medians where
+// rare long steps make the mean more than twice as uncertain.
+Worth test_ratio(Comparison& c) {
+  const auto& before = c.before.step_s;
+  const auto& after = c.after.step_s;
+  if (before.size() < kLeastSteps || after.size() < kLeastSteps) return {};
+  Estimate b = mean_of_series(before), a = mean_of_series(after);
+  const Estimate middle_b = median_of_series(before), middle_a = median_of_series(after);
+  const auto relative = [](const Estimate& x, const Estimate& y) {
+    return std::hypot(x.error / x.value, y.error / y.value);
   };
-  std::vector<double> ratios;
-  ratios.reserve(kRepetitions);
-  for (size_t i = 0; i < kRepetitions; ++i) {
-    const double b = draw(before), a = draw(after);
-    if (a > 0) ratios.push_back(b / a);
+  constexpr size_t kEnoughForMedians = 20;
+  if (std::min(before.size(), after.size()) >= kEnoughForMedians &&
+      relative(b, a) > 2 * relative(middle_b, middle_a) && relative(middle_b, middle_a) > 0) {
+    c.ci_of = "median";
+    b = middle_b;
+    a = middle_a;
   }
-  if (ratios.empty()) return {};
-  return {quantile(ratios, 0.025), quantile(ratios, 0.975)};
+  const Worth worth{b.independent, a.independent};
+  const RatioTest test = compare_estimates(b, a);
+  const auto enough = [](const std::vector<double>& steps, double independent) {
+    return independent >= kLeastIndependent || independent == static_cast<double>(steps.size());
+  };
+  if (!enough(before, worth.before) || !enough(after, worth.after) || std::isnan(test.p))
+    return worth;
+  c.speedup_ci = {test.low, test.high};
+  c.test = "Welch's t on the independent steps";
+  c.p_value = test.p;
+  c.distinguishable = c.p_value < kSignificance;
+  return worth;
 }
 
 std::map<Phase, double> phase_means(const Attribution& a) {
@@ -173,14 +193,21 @@ std::vector<Observation> differences(const CompareInput& before, const CompareIn
   return out;
 }
 
-std::string headline(const Comparison& c) {
+std::string headline(const Comparison& c, const Worth& worth) {
   if (c.before.steps == 0 || c.after.steps == 0)
     return fmt::format("Cannot compare: no step times {}.",
                        c.before.steps == 0 ? "before" : "after");
-  if (!c.distinguishable)
-    return fmt::format("Too few steps to tell: {} before, {} after.", c.before.steps,
-                       c.after.steps);
-  if (!*c.distinguishable) return "Not distinguishable: the step times of the two overlap.";
+  if (!c.distinguishable) {
+    if (std::min(c.before.steps, c.after.steps) < static_cast<int64_t>(kLeastSteps))
+      return fmt::format("Too few steps to tell: {} before, {} after.", c.before.steps,
+                         c.after.steps);
+    return fmt::format(
+        "Too few independent steps to tell: each resembles the one before it so much that {} steps "
+        "before and {} after are worth {:.0f} and {:.0f}.",
+        c.before.steps, c.after.steps, worth.before, worth.after);
+  }
+  if (!*c.distinguishable)
+    return "Not distinguishable: the difference is within the noise of the step times.";
   const auto time = [&](double s) { return c.unitless ? three_digits(s) : seconds(s); };
   const bool faster = c.speedup_median > 1;
   std::string out = fmt::format("{} {} in the median, {} in the mean",
@@ -203,20 +230,11 @@ Comparison compare(const CompareInput& before, const CompareInput& after) {
   c.unitless = before.evidence.job.unitless && after.evidence.job.unitless;
   c.before = side(before);
   c.after = side(after);
+  Worth worth;
   if (c.before.mean_s > 0 && c.after.mean_s > 0) {
     c.speedup_mean = c.before.mean_s / c.after.mean_s;
     c.speedup_median = c.before.median_s / c.after.median_s;
-    c.speedup_ci = mean_ratio_interval(c.before.step_s, c.after.step_s);
-    if (c.before.step_s.size() >= kLeastSteps && c.after.step_s.size() >= kLeastSteps) {
-      // With few steps ranks give an outlier as much weight as they have; many steps need no more.
-      c.test = "permutation of trimmed means";
-      c.p_value = ratio_permutation_p(c.before.step_s, c.after.step_s);
-      if (std::isnan(c.p_value)) {
-        c.test = "Mann-Whitney U";
-        c.p_value = rank_sum_p(c.before.step_s, c.after.step_s);
-      }
-      c.distinguishable = c.p_value < kSignificance;
-    }
+    worth = test_ratio(c);
   }
   c.phases = phases(before.report.attribution, after.report.attribution);
   c.symptoms = symptoms(before.report, after.report);
@@ -244,7 +262,7 @@ Comparison compare(const CompareInput& before, const CompareInput& after) {
   c.input_health = before.report.input_health;
   c.input_health.insert(c.input_health.end(), after.report.input_health.begin(),
                         after.report.input_health.end());
-  c.headline = headline(c);
+  c.headline = headline(c, worth);
   return c;
 }
 

@@ -1,6 +1,11 @@
 #include "explain/compare.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "base/stats.h"
 
 namespace firstwait {
 namespace {
@@ -68,7 +73,70 @@ TEST(Compare, SeesTheChangeBehindTwoOutliersOfSix) {
   const auto c = compare({"a", none, before}, {"b", none, after});
   ASSERT_TRUE(c.distinguishable.has_value());
   EXPECT_TRUE(*c.distinguishable);
-  EXPECT_EQ(c.test, "permutation of trimmed means");
+  EXPECT_GT(c.speedup_ci.lo, 1);
+}
+
+// Step times around 0.4 s that follow a first-order autoregression.
+std::vector<double> wandering(uint64_t seed, double coefficient, double scale = 1) {
+  Random random(seed);
+  std::vector<double> out;
+  double x = 0;
+  for (int i = 0; i < 200; ++i) {
+    x = coefficient * x + (coefficient > 0 ? 0.02 * random.normal() : 0);
+    out.push_back(scale * 0.4 * std::exp(x + 0.05 * random.normal()));
+  }
+  return out;
+}
+
+TEST(Compare, TheSameProcessTwiceIsRarelyDistinguishableHoweverItsStepsWander) {
+  const Evidence none;
+  for (const double coefficient : {0.0, 0.9, 0.95, 0.99}) {
+    int differs = 0, open = 0;
+    for (uint64_t seed = 0; seed < 120; ++seed) {
+      const Report a = run_of(wandering(2 * seed, coefficient), 0.1),
+                   b = run_of(wandering(2 * seed + 1, coefficient), 0.1);
+      const auto c = compare({"a", none, a}, {"b", none, b});
+      open += c.distinguishable ? 0 : 1;
+      if (!c.distinguishable) continue;
+      differs += *c.distinguishable ? 1 : 0;
+      EXPECT_EQ(*c.distinguishable, c.speedup_ci.lo > 1 || c.speedup_ci.hi < 1);
+    }
+    EXPECT_LE(differs, coefficient < 0.99 ? 120 / 12 : 120 / 8) << coefficient;
+    EXPECT_EQ(open > 60, coefficient == 0.99) << coefficient << ": " << open;
+  }
+}
+
+TEST(Compare, AGreatChangeIsSeenThoughTheStepsWander) {
+  const Evidence none;
+  int seen = 0;
+  for (uint64_t seed = 0; seed < 40; ++seed) {
+    const Report a = run_of(wandering(2 * seed, 0.9), 0.1),
+                 b = run_of(wandering(2 * seed + 1, 0.9, 0.75), 0.1);
+    seen += compare({"a", none, a}, {"b", none, b}).distinguishable.value_or(false) ? 1 : 0;
+  }
+  EXPECT_GE(seen, 36);
+}
+
+TEST(Compare, StepsThatAllResembleTheOneBeforeAreTooFew) {
+  const Evidence none;
+  std::vector<double> drifting;
+  for (int i = 0; i < 200; ++i) drifting.push_back(0.4 + 0.0005 * i);
+  const Report a = run_of(drifting, 0.1), b = run_of(wandering(1, 0), 0.1);
+  const auto c = compare({"a", none, a}, {"b", none, b});
+  EXPECT_FALSE(c.distinguishable.has_value());
+  EXPECT_FALSE(c.speedup_ci.known());
+  EXPECT_THAT(c.headline, testing::HasSubstr("Too few independent steps"));
+}
+
+TEST(Compare, OneEndlessStepDoesNotHideTheChangeOfAllOthers) {
+  const Evidence none;
+  auto after = wandering(2, 0, 0.75);
+  after[50] = 100;
+  const Report a = run_of(wandering(1, 0), 0.1), b = run_of(after, 0.1);
+  const auto c = compare({"a", none, a}, {"b", none, b});
+  EXPECT_EQ(c.ci_of, "median");
+  EXPECT_TRUE(c.distinguishable.value_or(false));
+  EXPECT_NEAR(c.speedup_ci.lo, 1.31, 0.03);
 }
 
 TEST(Compare, AJobOfAnotherNameIsNoOtherSetting) {

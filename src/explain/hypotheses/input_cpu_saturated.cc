@@ -1,5 +1,6 @@
 #include <fmt/core.h>
 
+#include "explain/gpu_facts.h"
 #include "explain/input_signals.h"
 
 namespace firstwait {
@@ -15,7 +16,7 @@ constexpr Threshold kFull{
 constexpr Threshold kRoom{
     "allowance unused", 0.7, "ratio",
     "M/M/1 queue: response time is service time / (1 - utilization), 3.3 times at 70 %"};
-constexpr Threshold kThresholds[] = {kRelevantShare, kFull, kRoom};
+constexpr Threshold kThresholds[] = {kRelevantShare, kFull, kRoom, kUnderLoad};
 
 // What the job uses of its allowance; of the whole host when only that is known.
 Reading usage(const CpuRoom& room, bool* own) {
@@ -25,6 +26,27 @@ Reading usage(const CpuRoom& room, bool* own) {
   r.before /= room.allowed;
   r.now /= room.allowed;
   return r;
+}
+
+// A full CPU that makes nobody wait is a CPU well used. Where no phase shows a wait, idle GPUs may.
+void weigh_victim(Weighing& w, const View& view, const Stake& s) {
+  if (s.state != Stake::State::unknown || !w.decided()) return;
+  double busy = 0, known = 0;
+  for (const Gpu& g : gpus(view))
+    if (known_now(g.utilization)) busy += g.utilization.now, ++known;
+  if (known == 0) {
+    w.hints(-kPositive, fact("whether anything waits for the CPU is not known",
+                             "DCGM_FI_DEV_GPU_UTIL", "", kNaN, "", true));
+    return;
+  }
+  busy /= known;
+  EvidenceRow row = fact("GPUs in use", "DCGM_FI_DEV_GPU_UTIL", "", busy, "ratio", true);
+  if (1 - busy < kRelevantShare.value) {
+    w.contradicts(kStrong, fmt::format("the GPUs are in use {} of the time", percent(busy)),
+                  std::move(row));
+  } else {
+    w.hints(busy < kUnderLoad.value ? kWeak : -kPositive, std::move(row));
+  }
 }
 
 Verdict test(const View& view) {
@@ -86,6 +108,7 @@ Verdict test(const View& view) {
     w.hints(kWeak, fact("workers decode and transform", "loader", "", loader.preparing_share,
                         "ratio", true));
   weigh_blocked_workers(w, view, s);
+  weigh_victim(w, view, s);
   return std::move(w).verdict(because,
                               {"node_cpu_seconds_total or firstwait_process_cpu_seconds_total"});
 }

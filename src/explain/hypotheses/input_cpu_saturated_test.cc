@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <optional>
+
 #include "explain/testing/view_builder.h"
 
 namespace firstwait {
@@ -50,6 +52,23 @@ TEST(InputCpuSaturated, NoWaitNoAccusation) {
   b.setting("host/a", "cpu.count", "8")
       .counter("node_cpu_seconds_total", "host/a", 2, 7.9, {{"mode", "user"}});
   EXPECT_EQ(test(b).outcome, Outcome::refuted);
+}
+
+// Metrics alone: 7.8 of 8 CPUs of the host are busy, the GPUs as much as told.
+Verdict full_host(std::optional<double> gpu_percent) {
+  ViewBuilder b(false);
+  b.setting("host/a", "cpu.count", "8");
+  b.counter("node_cpu_seconds_total", "host/a", 7.8, 7.8, {{"mode", "user"}});
+  if (gpu_percent) b.gauge("DCGM_FI_DEV_GPU_UTIL", "gpu/a:0", *gpu_percent, *gpu_percent);
+  return test(b);
+}
+
+TEST(InputCpuSaturated, AFullHostNeedsAVictim) {
+  EXPECT_EQ(full_host(20).outcome, Outcome::supported);
+  EXPECT_EQ(full_host(80).outcome, Outcome::untested);
+  EXPECT_EQ(full_host(98).outcome, Outcome::refuted);
+  EXPECT_EQ(full_host(98).reason, "the GPUs are in use 98 % of the time");
+  EXPECT_EQ(full_host(std::nullopt).outcome, Outcome::untested);
 }
 
 TEST(InputCpuSaturated, UntestedWithoutCpuTimes) {
