@@ -139,7 +139,7 @@ LateSteps late_steps(const View& view) {
   // Stalls stand apart from the noise. A tail that thins out evenly fills the place before them.
   const double crowd =
       static_cast<double>(nearly) - kNearlyByChance * static_cast<double>(all.size());
-  out.tailed = crowd > static_cast<double>(stalls);
+  out.tailed = 2 * crowd > static_cast<double>(stalls);
   return out;
 }
 
