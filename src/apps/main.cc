@@ -1,4 +1,4 @@
-// The command line of `firstwait` (FORMATS section 4): parses, hands over to a command, returns its
+// The command line of `firstwait`: parses, hands over to a command, returns its
 // exit code.
 #include <fmt/format.h>
 

@@ -11,7 +11,7 @@ namespace firstwait {
 namespace {
 
 constexpr double kPossible = 0.5;
-// DESIGN section 3: a replay that misses the step time by more is inconclusive.
+// A replay that misses the step time by more is inconclusive.
 constexpr double kReplayError = 0.05;
 
 std::string since(const Attribution& a) {

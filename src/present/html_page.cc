@@ -1,4 +1,4 @@
-// The report as one page (UX section 10): one file, no request, nothing executed.
+// The report as one page: one file, no request, nothing executed.
 #include <fmt/format.h>
 
 #include <algorithm>

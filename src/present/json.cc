@@ -1,4 +1,4 @@
-// The report and the comparison as JSON (FORMATS section 3): every key always there, absent numbers
+// The report and the comparison as JSON: every key always there, absent numbers
 // null.
 #include <algorithm>
 #include <cmath>

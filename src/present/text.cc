@@ -1,4 +1,4 @@
-// The report as text (UX section 10): the order and the sentences of the page, 80 columns.
+// The report as text: the order and the sentences of the page, 80 columns.
 #include "base/text.h"
 
 #include <fmt/format.h>

@@ -38,7 +38,7 @@ namespace {
 constexpr size_t kNameCache = 8192;  // a power of two
 constexpr size_t kMaxOpen = 1 << 20;
 constexpr int64_t kEpochFrom =
-    100'000'000'000'000'000;  // times below 1e8 s do not count from the epoch (FORMATS 1)
+    100'000'000'000'000'000;  // times below 1e8 s do not count from the epoch
 
 uint64_t load64(const char* p) {
   uint64_t v;

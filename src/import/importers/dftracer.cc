@@ -27,7 +27,7 @@ constexpr HealthCounter kTruncated{
 const HealthCounter kHealth[] = {kBadLine, kBadTime, kTooLong, kTruncated};
 
 constexpr int64_t kEpochFrom =
-    100'000'000'000'000'000;  // times below 1e8 s do not count from the epoch (FORMATS 1)
+    100'000'000'000'000'000;  // times below 1e8 s do not count from the epoch
 
 bool is_io(std::string_view category) {
   return category == "POSIX" || category == "STDIO" || category == "MPIIO";

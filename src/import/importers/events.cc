@@ -1,4 +1,4 @@
-// events.jsonl of an evidence bundle (FORMATS section 1).
+// events.jsonl of an evidence bundle.
 #include "import/json_rows.h"
 
 namespace firstwait {

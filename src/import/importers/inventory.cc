@@ -1,4 +1,4 @@
-// inventory.yaml of an evidence bundle (FORMATS section 1): entities and how they are related.
+// inventory.yaml of an evidence bundle: entities and how they are related.
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>

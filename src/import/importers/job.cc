@@ -1,4 +1,4 @@
-// job.yaml of an evidence bundle (FORMATS section 1): what the job is and where its ranks run.
+// job.yaml of an evidence bundle: what the job is and where its ranks run.
 #include <fmt/format.h>
 #include <yaml-cpp/yaml.h>
 

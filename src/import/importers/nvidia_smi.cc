@@ -81,7 +81,7 @@ struct Item {
       paths;  // -q text, XML, CSV; later ones are older spellings
 };
 
-// Samples under the names that dcgm-exporter uses, in its units (FORMATS section 2).
+// Samples under the names that dcgm-exporter uses, in its units.
 const Item kSamples[] = {
     {"DCGM_FI_DEV_GPU_UTIL", {"utilization/gpu", "utilization/gpu_util", "utilization.gpu"}},
     {"DCGM_FI_DEV_MEM_COPY_UTIL",

@@ -1,4 +1,4 @@
-// OpenMetrics and Prometheus text, with timestamps or as one scrape (FORMATS sections 1 and 2).
+// OpenMetrics and Prometheus text, with timestamps or as one scrape.
 #include <sys/stat.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// settings.jsonl of an evidence bundle (FORMATS section 1): start-up facts.
+// settings.jsonl of an evidence bundle: start-up facts.
 #include "import/json_rows.h"
 
 namespace firstwait {

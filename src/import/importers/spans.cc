@@ -1,4 +1,4 @@
-// spans.jsonl of an evidence bundle (FORMATS section 1): one operation with start and end per row.
+// spans.jsonl of an evidence bundle: one operation with start and end per row.
 #include <array>
 #include <string>
 

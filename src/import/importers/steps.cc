@@ -1,4 +1,4 @@
-// steps.jsonl of an evidence bundle (FORMATS section 1): one row per rank and step, with phases,
+// steps.jsonl of an evidence bundle: one row per rank and step, with phases,
 // loader work and collectives.
 #include "base/text.h"
 #include "import/json_rows.h"

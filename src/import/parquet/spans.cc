@@ -1,4 +1,4 @@
-// spans.parquet (FORMATS section 1): one operation with start and end per row.
+// spans.parquet: one operation with start and end per row.
 #include <array>
 
 #include "base/saturate.h"

@@ -1,4 +1,4 @@
-// steps.parquet (FORMATS section 1): one row per (rank, step), phases and loader times nested or as
+// steps.parquet: one row per (rank, step), phases and loader times nested or as
 // phase_x columns.
 #include <fmt/format.h>
 
