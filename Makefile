@@ -1,6 +1,6 @@
 # Thin names for the CMake presets and the scripts in tools/. Two of them do all the set-up on a fresh Debian 12, as
 # root or with sudo: `make demo` and `make test`.
-.PHONY: build deps demo test lint bench fuzz lab lab-demo clean
+.PHONY: build deps demo test lint bench fuzz lab clean
 .DEFAULT_GOAL := build
 FUZZ_SECONDS ?= 600
 
@@ -11,8 +11,14 @@ build: deps
 	cmake --preset release
 	cmake --build --preset release
 
+# The recorded traces of a PyTorch job, then the case study live: a data set moves to slow storage, and what that costs is
+# found and mended.
 demo: build
+	tools/deps.sh lab
+	cmake --preset release
+	cmake --build --preset release
 	demo/run.sh
+	build/release/bin/firstwait demo --out build/demo
 
 # Unit tests under AddressSanitizer and UBSan, the program as a user runs it, ten seconds of fuzzing an importer.
 test:
@@ -35,13 +41,6 @@ lab: build
 	cmake --preset release
 	cmake --build --preset release
 	lab/lab matrix
-
-# The case study live: a data set moves to slow storage, and what that costs is found and mended.
-lab-demo: build
-	tools/deps.sh lab
-	cmake --preset release
-	cmake --build --preset release
-	lab/lab demo
 
 fuzz:
 	tools/deps.sh test

@@ -3,6 +3,9 @@ install(TARGETS firstwait firstwait-agent RUNTIME DESTINATION bin)
 install(TARGETS firstwait_emit firstwait_nccl LIBRARY DESTINATION lib/firstwait)
 install(DIRECTORY python/ DESTINATION lib/firstwait/python
         FILES_MATCHING PATTERN "*.py" PATTERN "__pycache__" EXCLUDE)
+# The demo's story and its recording; the live one needs the lab's programs, which stay with the source.
+install(PROGRAMS lab/lab DESTINATION lib/firstwait/lab)
+install(DIRECTORY lab/kit lab/faults lab/recording DESTINATION lib/firstwait/lab PATTERN "__pycache__" EXCLUDE)
 install(DIRECTORY include/firstwait DESTINATION include)
 if(EXISTS ${FIRSTWAIT_DUCKDB_LIBRARY})
   install(FILES ${FIRSTWAIT_DUCKDB_LIBRARY} DESTINATION lib/firstwait)

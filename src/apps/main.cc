@@ -6,6 +6,7 @@
 
 #include "apps/attach.h"
 #include "apps/commands.h"
+#include "apps/demo.h"
 #include "apps/run.h"
 #include "base/text.h"
 
@@ -217,6 +218,13 @@ int run(int argc, char** argv) {
       ->add_option("--report", a.report, "Write the report to this file instead of standard error")
       ->check(kNotEmpty);
   attach_subcommand->callback([&] { rc = attach_command(a); });
+
+  DemoOptions demo_options;
+  auto* demo_command = app.add_subcommand(
+      "demo", "Watch a job get slow, be explained and be mended: live, or a recording of that");
+  demo_command->add_option("--out", demo_options.out, "Folder of the evidence and the page")
+      ->capture_default_str();
+  demo_command->callback([&] { rc = demo(demo_options); });
 
   std::string what, list_format = "text";
   auto* list_command = app.add_subcommand("list", "Show what this build knows");

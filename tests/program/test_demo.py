@@ -1,0 +1,43 @@
+"""The demo where the lab cannot run: an ordinary user sees its recording, diagnosed now."""
+import json
+import os
+import pathlib
+import re
+import subprocess
+import unittest
+
+from program import Case, PROGRAM, ROOT, finding, report
+
+NOBODY = {"user": 65534, "group": 65534, "extra_groups": []} if os.geteuid() == 0 else {}
+RECORDING = ROOT / "lab" / "recording"
+
+
+class Recording(Case):
+    def test_an_ordinary_user_sees_the_whole_story(self):
+        os.chmod(self.folder, 0o777)
+        out = pathlib.Path(self.folder) / "demo"
+        told = subprocess.run([PROGRAM, "demo", "--out", out], capture_output=True, text=True, timeout=120, cwd=self.folder, **NOBODY)
+        self.assertEqual(told.returncode, 0, told.stderr)
+        self.assertIn("this is a recording of it", told.stdout)
+        for title in ("8 workers instead of 4", "local disk", "augmentation ahead of time"):
+            self.assertRegex(told.stdout, rf"(?m)^   {title} .*×$")
+        gain = float(re.search(r"all of it +([0-9.]+)×", told.stdout)[1])
+        self.assertGreater(gain, 3)
+        self.assertIn("<svg", (out / "demo" / "report.html").read_text())
+
+    def test_the_recorded_fault_is_found_in_the_recording(self):
+        slow = report(RECORDING / "slow.fwb")
+        self.assertTrue(slow["findings"][0]["cause"].startswith("storage."), slow["findings"][0])
+        self.assertEqual(slow["pattern"], "step")
+        self.assertIsNone(finding(report(RECORDING / "fixed.fwb"), slow["findings"][0]["cause"]))
+
+    def test_a_recording_names_no_machine(self):
+        for name in ("slow", "workers", "local", "fixed"):
+            data = subprocess.run(["zstd", "-dc", RECORDING / f"{name}.fwb"], capture_output=True, check=True).stdout.decode()
+            for word in ("fwlab", "/tmp/", "/work", "/root"):
+                self.assertNotIn(word, data, name)
+        self.assertGreater(json.loads((RECORDING / "story.json").read_text())["slow"]["now"], 0.3)
+
+
+if __name__ == "__main__":
+    unittest.main()
