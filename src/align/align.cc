@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "align/clocks.h"
+#include "align/continuity.h"
 #include "align/flight_recorder.h"
 #include "align/gpu_names.h"
 #include "align/plausible.h"
@@ -307,6 +308,7 @@ void align(Evidence& evidence, const AlignOptions& options) {
        std::set<int32_t>(evidence.steps.rank.begin(), evidence.steps.rank.end()))
     evidence.rank(rank);
   align_clocks(evidence);
+  check_continuity(evidence);
   match_flight_records(evidence);
 }
 

@@ -10,6 +10,7 @@
 #include "attribute/level.h"
 #include "attribute/onset.h"
 #include "attribute/pattern.h"
+#include "attribute/pauses.h"
 #include "attribute/segments.h"
 #include "attribute/step_sources.h"
 #include "attribute/thresholds.h"
@@ -157,12 +158,20 @@ Attribution attribute(const Evidence& evidence) {
   OpAnalysis ops = analyse_ops(evidence);
   a.what_if = std::move(ops.what_if);
   const auto joined = join_traces(evidence.steps, traces.steps);
-  const StepTable& table = joined                      ? *joined
-                           : evidence.steps.size() > 0 ? evidence.steps
-                           : traces.steps.size() > 0   ? traces.steps
-                                                       : ops.steps;
-  StepGrid grid = build_grid(table, evidence);
-  if (&table == &ops.steps) use_ops(ops, grid);
+  const StepTable& measured = joined                      ? *joined
+                              : evidence.steps.size() > 0 ? evidence.steps
+                              : traces.steps.size() > 0   ? traces.steps
+                                                          : ops.steps;
+  // Traces tell what happens between their steps, and the replay has steps of its own.
+  const std::vector<Ns> between = &measured == &traces.steps ? std::move(traces.between)
+                                  : &measured == &ops.steps
+                                      ? std::vector<Ns>(ops.steps.size(), kNoDuration)
+                                      : pauses(measured, evidence);
+  const StepTable table = &measured == &traces.steps || &measured == &ops.steps
+                              ? measured
+                              : with_pauses(measured, between, evidence);
+  StepGrid grid = build_grid(table, between, evidence);
+  if (&measured == &ops.steps) use_ops(ops, grid);
   find_segments(evidence, grid);
   const auto steady = steady_columns(grid);
   if (grid.columns() > 0)

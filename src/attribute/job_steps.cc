@@ -5,6 +5,7 @@
 #include <set>
 #include <tuple>
 
+#include "attribute/thresholds.h"
 #include "attribute/waits.h"
 #include "base/saturate.h"
 #include "base/stats.h"
@@ -85,7 +86,44 @@ bool any_phase(const StepTable& table) {
   return false;
 }
 
-void fill_matrices(const StepTable& table, StepGrid& grid) {
+// Time between its steps that only this rank has is its own work when it makes it later than all
+// others; else it may wait there for them.
+void add_own_pauses(const std::vector<Ns>& pauses, StepGrid& grid) {
+  const size_t rows = grid.ranks.ranks.size(), columns = grid.columns();
+  for (size_t c = 0; c < columns; ++c) {
+    Ns latest = 0;
+    for (size_t r = 0; r < rows; ++r)
+      latest = std::max(latest, grid.ranks.own_time[r * columns + c]);
+    for (size_t r = 0; r < rows; ++r) {
+      const uint32_t row = grid.row_at(r, c);
+      if (row == kNoRow || pauses[row] <= grid.pause[c] || grid.pause[c] < 0) continue;
+      Ns& own = grid.ranks.own_time[r * columns + c];
+      const Ns with = sat_add(own, pauses[row] - grid.pause[c]);
+      if (static_cast<double>(with) >= kMinimumEffect * static_cast<double>(latest)) own = with;
+    }
+  }
+}
+
+// Where there mostly is time between steps, a step behind which it is not known cannot be compared.
+void find_pauses(const StepTable& table, const std::vector<Ns>& pauses, StepGrid& grid) {
+  const size_t columns = grid.columns();
+  grid.pause.assign(columns, kNoDuration);
+  for (size_t i = 0; i < grid.row.size(); ++i) {
+    if (grid.row[i] == kNoRow || pauses[grid.row[i]] < 0) continue;
+    Ns& least = grid.pause[i % columns];
+    least = least < 0 ? pauses[grid.row[i]] : std::min(least, pauses[grid.row[i]]);
+  }
+  std::vector<int64_t> known;
+  for (const Ns pause : grid.pause)
+    if (pause >= 0) known.push_back(pause);
+  if (known.empty() || static_cast<double>(median_int(known)) <
+                           (kMinimumEffect - 1) * static_cast<double>(median_int(table.duration)))
+    return;
+  for (size_t c = 0; c < columns; ++c)
+    if (grid.pause[c] < 0) grid.complete[c] = 0;
+}
+
+void fill_matrices(const StepTable& table, const std::vector<Ns>& pauses, StepGrid& grid) {
   const size_t cells = grid.row.size();
   grid.ranks.step_time.assign(cells, kNoDuration);
   grid.ranks.own_time.assign(cells, kNoDuration);
@@ -94,9 +132,9 @@ void fill_matrices(const StepTable& table, StepGrid& grid) {
   for (size_t i = 0; i < cells; ++i) {
     const uint32_t row = grid.row[i];
     if (row == kNoRow) continue;
-    const Ns duration = table.duration[row];
+    const Ns duration = table.duration[row] - std::max<Ns>(0, pauses[row]);
     const Ns wait = grid.wait.empty() ? 0 : std::clamp<Ns>(grid.wait[i], 0, duration);
-    grid.ranks.step_time[i] = duration;
+    grid.ranks.step_time[i] = table.duration[row];
     // Receiving from the neighbouring stage is waiting for its work.
     const Ns p2p = std::clamp<Ns>(table.phase(row, Phase::p2p), 0, duration - wait);
     grid.ranks.own_time[i] = duration - wait - p2p;
@@ -172,15 +210,18 @@ void fill_column(const StepTable& table, const Evidence& evidence, size_t c, Ste
 
 }  // namespace
 
-StepGrid build_grid(const StepTable& table, const Evidence& evidence) {
+StepGrid build_grid(const StepTable& table, const std::vector<Ns>& pauses,
+                    const Evidence& evidence) {
   StepGrid grid;
   if (table.size() == 0) return grid;
   grid.has_phases = any_phase(table);
   place_rows(table, grid);
   find_complete(grid);
+  find_pauses(table, pauses, grid);
   grid.wait = collective_waits(table, evidence, grid);
   grid.has_wait = !grid.wait.empty();
-  fill_matrices(table, grid);
+  fill_matrices(table, pauses, grid);
+  add_own_pauses(pauses, grid);
   const size_t columns = grid.columns();
   grid.steps.start.assign(columns, kNoTime);
   grid.steps.time.assign(columns, 0);

@@ -25,6 +25,7 @@ struct StepGrid {
   // Per column: 1 when phases of it were recorded. A log beside a trace tells of many steps
   // without.
   std::vector<uint8_t> told;
+  std::vector<Ns> pause;  // per column: between the steps of all ranks; kNoDuration unknown
   bool has_phases = false;
   bool has_wait = false;
 
@@ -34,10 +35,13 @@ struct StepGrid {
   }
 };
 
-// `table` holds what was measured per (rank, step), sorted by both; `evidence` gives collectives
-// and clocks. The job's step time is that of its slowest rank. The ledger follows the rank with the
+// `table` holds what was measured per (rank, step), sorted by both, from the start of a step to
+// that of the next where that is known; `pauses` is the part of each row between the two steps (see
+// pauses.h); `evidence` gives collectives and clocks. The job's step time is that of its slowest
+// rank. The ledger follows the rank with the
 // most own work (its phases, then the transfer of the collectives, the wait taken out) and sums to
 // the step time exactly: what is left is unexplained.
-StepGrid build_grid(const StepTable& table, const Evidence& evidence);
+StepGrid build_grid(const StepTable& table, const std::vector<Ns>& pauses,
+                    const Evidence& evidence);
 
 }  // namespace firstwait

@@ -79,6 +79,13 @@ std::vector<LedgerRow> ledger_rows(const StepGrid& grid, const Window& current,
   return rows;
 }
 
+double pause_s(const StepGrid& grid, const Window& window) {
+  double sum = 0;
+  const auto columns = columns_of(grid.steps, window);
+  for (const size_t c : columns) sum += static_cast<double>(std::max<Ns>(0, grid.pause[c]));
+  return columns.empty() ? 0 : sum / static_cast<double>(columns.size()) / kSecond;
+}
+
 CollectiveSplit collective_split(const StepGrid& grid, const StepTable& table,
                                  const Window& window) {
   CollectiveSplit split;

@@ -16,6 +16,9 @@ double mean_seconds(const JobSteps& steps, const std::vector<size_t>& columns);
 std::vector<LedgerRow> ledger_rows(const StepGrid& grid, const Window& current,
                                    const Window& baseline);
 
+// Mean seconds per step of the window between steps; 0 where that is not known.
+double pause_s(const StepGrid& grid, const Window& window);
+
 // Means over the ranks and steps of the window: time in collectives until the last rank arrived,
 // and after that.
 struct CollectiveSplit {

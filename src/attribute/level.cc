@@ -26,7 +26,7 @@ double productive(const StepTable& table, const StepGrid& grid, const Attributio
 
 // Time in which the training thread neither computes nor prepares computing: a better placed job
 // would not have it. Exchanging what was computed is part of the work, unless it takes longer.
-double waiting_share(const Attribution& a) {
+double waiting_share(const StepGrid& grid, const Attribution& a) {
   double share = 0, computing = 0;
   for (const LedgerRow& row : a.ledger) {
     if (is_compute(row.phase)) computing += row.share;
@@ -45,6 +45,9 @@ double waiting_share(const Attribution& a) {
         break;
     }
   }
+  const double between = pause_s(grid, a.current) / a.current_s;
+  for (const LedgerRow& row : a.ledger)  // saves and evaluations told between steps are counted
+    if (row.phase == Phase::unexplained) share += std::min(row.share, between);
   const double exchanging = a.collective_transfer_s / a.current_s;
   return exchanging < computing ? std::max(0.0, share - exchanging) : share;
 }
@@ -81,9 +84,10 @@ void fill_level(const Evidence& evidence, const StepTable& table, const StepGrid
   // Removing a share of 1 - 1/1.1 would make the job 1.1 times as fast.
   const double enough = 1 - 1 / kMinimumEffect;
   const bool slow = a.what_if && a.what_if->slowdown >= kMinimumEffect;
-  if (slow || waiting_share(a) >= enough || peers_wait_share(a) >= enough) {
+  const double waiting = waiting_share(grid, a);
+  if (slow || waiting >= enough || peers_wait_share(a) >= enough) {
     a.pattern.kind = PatternKind::chronic;
-    a.pattern.cost_s_per_step = waiting_share(a) * a.current_s;
+    a.pattern.cost_s_per_step = waiting * a.current_s;
   }
 }
 

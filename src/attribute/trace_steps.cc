@@ -67,6 +67,8 @@ class StepWalker {
     PhaseTimes times{};
     recorded_ = trace_.has_device() &&
                 (probe_.at(step.start).any() || probe_.next_change(step.start) < step.end);
+    body_end_ = step.body_end;
+    uncovered_ = 0;
     sums_.time += step.end - step.start;
     if (recorded_) sums_.device_time += step.end - step.start;
     while (at_ < pieces_.size() && pieces_[at_].end <= step.start) ++at_;
@@ -84,6 +86,8 @@ class StepWalker {
     return times;
   }
   const Sums& sums() const { return sums_; }
+  // Of the step walked last: time behind its end that no record covers.
+  Ns uncovered() const { return uncovered_; }
 
  private:
   static Intervals nodes(const RankTrace& trace) {
@@ -105,6 +109,8 @@ class StepWalker {
       const Phase phase =
           recorded_ ? with_device(p, device) : without_device(p, node, communicating);
       times[index(phase)] += length;
+      if (phase == Phase::unexplained)
+        uncovered_ += std::max<Ns>(0, end - std::max(from, body_end_));
       if (is_compute(p.phase)) recent_ = p.phase;
       add(p, device, phase, length);
       from = end;
@@ -155,6 +161,7 @@ class StepWalker {
   IntervalCursor nodes_, host_collectives_;
   Sums sums_;
   size_t at_ = 0;
+  Ns body_end_ = 0, uncovered_ = 0;
   bool recorded_ = false;           // the device was recorded in this step
   Phase recent_ = Phase::backward;  // what the training thread last computed
 };
@@ -291,6 +298,7 @@ TraceSteps trace_steps(const Evidence& evidence) {
       const PhaseTimes times = walker.walk(step);
       for (size_t p = 0; p < kPhases; ++p) total[p] += times[p];
       append_steps(trace, job, step, times, out.steps);
+      out.between.push_back(walker.uncovered());
     }
     out.facts.push_back(facts_of(evidence, trace, steps, walker.sums(), total));
   }

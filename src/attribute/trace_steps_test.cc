@@ -302,5 +302,48 @@ TEST(TraceSteps, HostileTimesDoNotOverflow) {
   trace_steps(e);
 }
 
+TEST(TraceSteps, WhatLiesBetweenTheStepsOfALoopBelongsToThem) {
+  Trace t;
+  for (int i = 0; i < 10; ++i) {
+    t.main("ProfilerStep#" + std::to_string(10 + i), i * 1000, 300);
+    t.main("Optimizer.step#SGD.step", i * 1000, 300);
+    t.main("enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__", i * 1000 + 400, 500);
+  }
+  const TraceSteps steps = trace_steps(t.evidence);
+  ASSERT_EQ(steps.steps.size(), 10U);
+  EXPECT_EQ(steps.steps.duration[4], 1000 * kMs);
+  EXPECT_EQ(ms(steps, 4, Phase::optimizer), 300);
+  EXPECT_EQ(ms(steps, 4, Phase::input_wait), 500);
+  EXPECT_EQ(steps.between[4], 200 * kMs);
+  EXPECT_EQ(steps.steps.duration[9], 300 * kMs);  // nothing tells when the next one begins
+  EXPECT_EQ(steps.between[9], 0);
+  expect_sound(steps);
+}
+
+TEST(TraceSteps, StepsThatWereNotProfiledAreNoTimeBetweenSteps) {
+  Trace t;
+  for (int i = 0; i < 10; ++i)
+    t.main("ProfilerStep#" + std::to_string(10 * i), i * 1000, 100).main("aten::add", i * 1000, 90);
+  const TraceSteps steps = trace_steps(t.evidence);
+  ASSERT_EQ(steps.steps.size(), 10U);
+  for (const Ns duration : steps.steps.duration) EXPECT_EQ(duration, 100 * kMs);
+}
+
+TEST(TraceSteps, StepsThatOverlapLastUntilTheNextBegins) {
+  for (const Ns lasting : {1500 * kMs, 1000 * kMs + 1000}) {  // pipelined; rounded to microseconds
+    Evidence evidence;
+    const NameId op = evidence.names.intern("forward");
+    for (int32_t s = 0; s < 20; ++s)
+      evidence.spans.append(0, s, kStart + s * 1000 * kMs, lasting, op, Phase::forward,
+                            Lane::main_thread, 1);
+    const TraceSteps steps = trace_steps(evidence);
+    ASSERT_EQ(steps.steps.size(), 20U);
+    for (size_t row = 0; row < 19; ++row) {
+      EXPECT_EQ(steps.steps.duration[row], 1000 * kMs);
+      EXPECT_EQ(ms(steps, row, Phase::forward), 1000);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace firstwait

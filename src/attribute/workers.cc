@@ -262,6 +262,22 @@ bool stands_out(const Lateness& l, size_t r, const Track& t, const Stretch& s) {
   return robust(usual).z(std::log(s.level)) >= enough;
 }
 
+// Seconds over the peers, the median of a stretch.
+double excess_in(const Lateness& l, const Track& t, size_t r, const Stretch& s) {
+  std::vector<double> values;
+  for (size_t i = s.first; i <= s.last; ++i)
+    values.push_back((t.raw[i] - 1) * l.peers[r][t.place[i]]);
+  return median(std::move(values));
+}
+
+// Whether the rank itself lost time against its place in `before`. Where all got slower by the same
+// seconds, a rank that was late before is so by a smaller ratio.
+bool lost_time(const Lateness& l, const Track& t, size_t r, const Stretch& s,
+               const Stretch& before) {
+  const double usual = excess_in(l, t, r, before);
+  return !(usual > 0) || excess_in(l, t, r, s) >= kMinimumEffect * usual;
+}
+
 // Adds the stretch when the rank is late in it against both its peers and its own usual place.
 bool add_episode(const StepGrid& grid, const Lateness& l, const std::vector<size_t>& columns,
                  const Track& t, size_t r, const Stretch& s, double usual, double tried,
@@ -293,11 +309,13 @@ void find_episodes(const StepGrid& grid, const Lateness& l, const std::vector<si
     // The usual place is the lowest lasting level: a rank that is late for most of the record has
     // its past at the start.
     const Changes changes = find_changes(t.ratio);
-    double lowest = INFINITY;
-    for (const Stretch& s : changes.stretches) lowest = std::min(lowest, s.level);
+    const auto usual =
+        std::min_element(changes.stretches.begin(), changes.stretches.end(),
+                         [](const Stretch& a, const Stretch& b) { return a.level < b.level; });
     bool found = false;
     for (const Stretch& s : changes.stretches)
-      found = add_episode(grid, l, columns, t, r, s, lowest, 1, out) || found;
+      if (lost_time(l, t, r, s, *usual))
+        found = add_episode(grid, l, columns, t, r, s, usual->level, 1, out) || found;
     if (found) continue;
     for (const Stretch& s : short_spells(t))
       add_episode(grid, l, columns, t, r, s, 1, static_cast<double>(t.ratio.size()), out);

@@ -163,5 +163,20 @@ TEST(Grouping, NamesTheRackAndReportsWhatCannotBeToldApartTogether) {
   EXPECT_TRUE(group_slow_ranks(evidence, ranks, {3}).empty());
 }
 
+// Everybody lost the same seconds: by ratio the late rank was later before.
+TEST(Workers, ARankLateThroughoutDoesNotBecomeLateWhenAllSlowDown) {
+  Evidence evidence;
+  for (int32_t r = 0; r < 8; ++r)
+    add_rank(evidence, r, 300, 0.03,
+             [&](int32_t s) { return (r == 5 ? 570 : 400) + (s < 150 ? 0 : 200); });
+  const Attribution a = diagnose(evidence);
+  ASSERT_TRUE(a.onset.has_value());
+  EXPECT_NEAR(a.onset->step, 150, 1);
+  ASSERT_EQ(a.straggles.size(), 1U);
+  EXPECT_EQ(a.straggles[0].rank, 5);
+  EXPECT_EQ(a.straggles[0].first_step, a.steps.step[0]);
+  EXPECT_EQ(a.straggles[0].last_step, 299);
+}
+
 }  // namespace
 }  // namespace firstwait

@@ -8,6 +8,8 @@
 #include <set>
 
 #include "base/numbers.h"
+#include "base/saturate.h"
+#include "explain/between_steps.h"
 #include "explain/checklist.h"
 #include "explain/gain.h"
 #include "explain/headline.h"
@@ -292,10 +294,16 @@ void fill_frame(const View& view, Report& r) {
   for (const auto& [rank, info] : e.ranks) relative = relative || info.relative_time;
   const auto& steps = a.steps;
   if (steps.size() > 0 && steps.start.front() != kNoTime && steps.start.back() != kNoTime) {
-    const Ns end = steps.start.back() + steps.time.back();
-    r.span_s = (static_cast<double>(end) - static_cast<double>(steps.start.front())) * 1e-9;
+    // Not the first and the last step: a damaged record may run backwards.
+    Ns start = steps.start.front(), end = start;
+    for (size_t c = 0; c < steps.size(); ++c) {
+      if (steps.start[c] == kNoTime) continue;
+      start = std::min(start, steps.start[c]);
+      end = std::max(end, sat_add(steps.start[c], steps.time[c]));
+    }
+    r.span_s = (static_cast<double>(end) - static_cast<double>(start)) * 1e-9;
     if (!relative) {
-      r.start = steps.start.front();
+      r.start = start;
       r.end = end;
     }
   }
@@ -305,6 +313,21 @@ void fill_frame(const View& view, Report& r) {
   r.sources = e.sources;
   r.label = label_of(e.sources);
   r.input_health = e.health.entries();
+}
+
+// What happens between steps must be seen before any single signal can say why it takes long.
+void measure_between(Report& r) {
+  constexpr std::string_view kDecides[] = {"workload.checkpoint_stall", "workload.evaluation",
+                                           "input.loading_in_main_thread"};
+  NextMeasurement m{
+      "what runs between steps: a profiler trace over several steps, or spans or events of "
+      "loading, "
+      "saves and evaluations",
+      {}};
+  for (const auto& u : r.untested)
+    if (std::find(std::begin(kDecides), std::end(kDecides), u.cause) != std::end(kDecides))
+      m.decides.push_back(u.cause);
+  r.next_measurements.insert(r.next_measurements.begin(), std::move(m));
 }
 
 // Relative step times are no seconds: what is counted per step has no unit then.
@@ -329,11 +352,20 @@ Report explain(const Evidence& evidence, Attribution attribution) {
   r.checklist = checklist(view, tested, r.findings);
   r.next_measurements =
       next_measurements(r.attribution.level, worth_measuring(view, tested, r.untested));
+  const double between = between_steps_s(view);
+  if (between >= kMaterialShare * r.attribution.current_s) measure_between(r);
   r.symptoms = symptoms(view);
   r.recovery = recovery(view);
   r.observations = observations(view, tested);
   r.lanes = lanes(view, r.findings);
-  headline(r);
+  headline(r, between);
+  if (between >= kMaterialShare * r.attribution.current_s &&
+      r.headline.find("between") == std::string::npos)
+    r.observations.push_back(
+        {fmt::format(
+             "{} of the time lies between steps, and nothing recorded says what happens there",
+             percent(between / r.attribution.current_s)),
+         "", between});
   return r;
 }
 

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "base/numbers.h"
+#include "base/stats.h"
 
 namespace firstwait {
 namespace {
@@ -165,7 +167,44 @@ size_t open_causes(const Report& r) {
                     [](const Finding& f) { return f.confidence < kPossible; }));
 }
 
-std::string phase_sentence(const LedgerRow& row, const Attribution& a) {
+// Of what the slow steps of a period, or single ones, take longer: whether no phase explains it
+// where phases are known.
+bool slow_steps_unexplained(const Attribution& a) {
+  const auto& unexplained = a.steps.ledger[index(Phase::unexplained)];
+  if (a.steps.time.size() != a.steps.size() || unexplained.size() != a.steps.size()) return false;
+  std::set<int32_t> slow;
+  for (const Outlier& o : a.outliers) slow.insert(o.step);
+  const auto& p = a.pattern;
+  std::vector<double> time[2], hidden[2];
+  for (size_t c = 0; c < a.steps.size(); ++c) {
+    const bool on = p.period_steps ? a.steps.step[c] % *p.period_steps == p.period_phase
+                                   : slow.contains(a.steps.step[c]);
+    time[on ? 1 : 0].push_back(static_cast<double>(a.steps.time[c]));
+    hidden[on ? 1 : 0].push_back(static_cast<double>(unexplained[c]));
+  }
+  if (time[0].empty() || time[1].empty()) return false;
+  const double longer = median(time[1]) - median(time[0]);
+  return longer > 0 && median(hidden[1]) - median(hidden[0]) > 0.5 * longer;
+}
+
+// " That time lies between steps ...": where slow steps lose their time, when that is known.
+std::string where_slow_steps_lose(const Attribution& a, double between_s) {
+  if (a.pattern.kind != PatternKind::periodic && a.pattern.kind != PatternKind::intermittent)
+    return "";
+  if (!slow_steps_unexplained(a)) return "";
+  if (between_s >= 0.5 * a.pattern.cost_s_per_step)
+    return " That time lies between steps, where nothing recorded says what happens.";
+  return a.ledger.size() > 1 ? " No record covers that time." : "";
+}
+
+std::string phase_sentence(const LedgerRow& row, const Attribution& a, double between_s) {
+  const bool between =
+      row.phase == Phase::unexplained && between_s >= 0.5 * (row.seconds - row.before.value_or(0));
+  if (between && !row.before)
+    return fmt::format(
+        "{} of the time lies between steps, {} each time, and nothing recorded says what happens "
+        "there.",
+        percent(between_s / a.current_s), seconds(between_s));
   std::string what = std::string(name(row.phase));
   switch (row.phase) {
     case Phase::input_wait:
@@ -187,13 +226,14 @@ std::string phase_sentence(const LedgerRow& row, const Attribution& a) {
       what = "Time in " + what;
   }
   if (row.before)
-    return fmt::format("{} grew from {} to {} a step.", what, seconds(*row.before),
-                       seconds(row.seconds));
+    return fmt::format(
+        "{} grew from {} to {} a step{}.", what, seconds(*row.before), seconds(row.seconds),
+        between ? ", most of it between the end of a step and the start of the next" : "");
   return fmt::format("{} is {} of each step of {}.", what, seconds(row.seconds),
                      seconds(a.current_s));
 }
 
-std::string undetermined(const Report& r) {
+std::string undetermined(const Report& r, double between_s) {
   std::string out = opening(r);
   if (!out.empty()) out += ' ';
   const auto& a = r.attribution;
@@ -210,7 +250,7 @@ std::string undetermined(const Report& r) {
     if (a.steps.size() == 1) out += " in the one step recorded";
     out += "; what bounds the step is not known from this evidence.";
   } else {
-    if (const LedgerRow* row = waiting_phase(a)) out += phase_sentence(*row, a) + ' ';
+    if (const LedgerRow* row = waiting_phase(a)) out += phase_sentence(*row, a, between_s) + ' ';
     out += "The cause is not clear.";
   }
   if (a.steps.size() == 0) return out;
@@ -255,7 +295,7 @@ std::string confidence_word(double confidence) {
   return "undetermined";
 }
 
-void headline(Report& r) {
+void headline(Report& r, double between_steps_s) {
   const auto& a = r.attribution;
   if (std::abs(a.replay_error) > kReplayError) {
     r.verdict_word = "inconclusive";
@@ -272,7 +312,7 @@ void headline(Report& r) {
   });
   if (told == r.findings.end()) {
     r.verdict_word = "undetermined";
-    r.headline = undetermined(r);
+    r.headline = undetermined(r, between_steps_s);
     return;
   }
   const Finding& f = *told;
@@ -281,8 +321,11 @@ void headline(Report& r) {
   if (f.cause == "healthy.compute_bound") {
     r.verdict_word = "healthy";
     const double exchanging = a.collective_transfer_s / a.current_s;
+    const std::string past = past_episode(a);
     r.headline = fmt::format(
-        "Nothing waits: GPUs compute {} of each step{}.", percent(a.productive_fraction),
+        "{}: GPUs compute {} of each step{}.",
+        past.empty() ? "Nothing waits" : past + " Nothing waits now",
+        percent(a.productive_fraction),
         exchanging >= 0.01 ? fmt::format(" and exchange data for {}", percent(exchanging)) : "");
     return;
   }
@@ -290,7 +333,7 @@ void headline(Report& r) {
   // The opening has said it, with its cost.
   if (f.cause == "workload.periodic_work" && r.attribution.pattern.kind == PatternKind::periodic &&
       !out.empty()) {
-    r.headline = out;
+    r.headline = out + where_slow_steps_lose(a, between_steps_s);
     return;
   }
   if (!out.empty()) out += ' ';

@@ -14,6 +14,6 @@ std::string confidence_word(double confidence);
 const LedgerRow* waiting_phase(const Attribution& attribution);
 
 // Fills headline and verdict_word from findings, attribution and health.
-void headline(Report& report);
+void headline(Report& report, double between_steps_s = 0);
 
 }  // namespace firstwait

@@ -147,5 +147,41 @@ TEST(Headline, NoStepsCannotBeJudged) {
   EXPECT_NE(r.headline.find("Cannot judge"), std::string::npos);
 }
 
+TEST(Headline, TimeBetweenStepsIsToldWithItsShare) {
+  Report r;
+  r.rank_ids = {0, 1};
+  auto& a = r.attribution;
+  a.pattern.kind = PatternKind::chronic;
+  a.current_s = 1.0;
+  a.productive_fraction = 0.37;
+  a.steps.step.resize(10);
+  a.ledger.push_back({Phase::unexplained, 0.63, 0.63, {}, {}});
+  a.ledger.push_back({Phase::forward, 0.37, 0.37, {}, {}});
+  r.next_measurements.push_back({"what runs between steps", {}});
+  headline(r, 0.6);
+  EXPECT_EQ(r.headline,
+            "Computes 37 % of each step. 60 % of the time lies between steps, 0.600 s each time, "
+            "and nothing recorded says what happens there. The cause is not clear. To decide: what "
+            "runs between steps.");
+  headline(r, 0.1);  // most of it lies within the steps
+  EXPECT_EQ(r.headline.find("between steps,"), std::string::npos) << r.headline;
+}
+
+TEST(Headline, WhatIsOverIsToldBesideAHealthyPresent) {
+  Report r = with_finding("healthy.compute_bound", 0.94);
+  r.attribution.pattern.kind = PatternKind::none;
+  r.attribution.onset.reset();
+  r.attribution.productive_fraction = 0.93;
+  headline(r);
+  EXPECT_EQ(r.headline, "Nothing waits: GPUs compute 93 % of each step.");
+  Episode e;
+  e.first_step = 120, e.last_step = 159, e.ratio = 2.1, e.seconds_per_step = 0.3;
+  r.attribution.episodes.push_back(e);
+  headline(r);
+  EXPECT_EQ(r.headline,
+            "Steps 120 to 159 took 2.1× as long as those around them; that is over. Nothing waits "
+            "now: GPUs compute 93 % of each step.");
+}
+
 }  // namespace
 }  // namespace firstwait

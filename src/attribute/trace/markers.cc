@@ -3,6 +3,8 @@
 #include <map>
 #include <string_view>
 
+#include "model/step_times.h"
+
 namespace firstwait {
 namespace {
 
@@ -120,6 +122,19 @@ void drop_cut_step(const RankTrace& trace, std::vector<StepWindow>& steps) {
 }
 
 // Rows that carry their step by themselves (spans of an evidence bundle).
+// What lies between a step and the next belongs to the first: the loop goes on there. Of steps that
+// overlap (pipelined ones, or an operation that runs on behind its step) each lasts until the next
+// begins.
+void reach_next(std::vector<StepWindow>& steps) {
+  for (StepWindow& s : steps) s.body_end = s.end;
+  for (size_t i = 0; i + 1 < steps.size(); ++i) {
+    const Ns gap = steps[i + 1].start - steps[i].end;
+    if (steps[i + 1].step == int64_t{steps[i].step} + 1 &&
+        gap <= std::max(kLongestPause, steps[i].end - steps[i].start))
+      steps[i].end = steps[i + 1].start;
+  }
+}
+
 std::vector<StepWindow> told_steps(const RankTrace& trace) {
   std::map<int32_t, StepWindow> by_step;
   for (const HostSpan& s : trace.main) {
@@ -132,6 +147,8 @@ std::vector<StepWindow> told_steps(const RankTrace& trace) {
   for (const auto& [step, window] : by_step) steps.push_back(window);
   std::sort(steps.begin(), steps.end(),
             [](const StepWindow& a, const StepWindow& b) { return a.start < b.start; });
+  for (size_t i = 0; i + 1 < steps.size(); ++i)
+    steps[i].end = std::min(steps[i].end, steps[i + 1].start);
   keep_disjoint(steps);
   return steps;
 }
@@ -144,10 +161,12 @@ std::vector<StepWindow> find_steps(const RankTrace& trace, const Names& names) {
   if (steps.empty()) steps = iterations(trace, names);
   if (!steps.empty()) {
     drop_cut_step(trace, steps);
-    return steps;
+  } else {
+    steps = optimizer_ends(trace);
+    if (steps.empty()) steps = loader_starts(trace);
   }
-  steps = optimizer_ends(trace);
-  return steps.empty() ? loader_starts(trace) : steps;
+  reach_next(steps);
+  return steps;
 }
 
 }  // namespace firstwait

@@ -8,7 +8,8 @@ namespace firstwait {
 
 struct StepWindow {
   int32_t step = -1;
-  Ns start = 0, end = 0;
+  Ns start = 0, end = 0;  // the end is the next step's start where that is known
+  Ns body_end = 0;        // where the record says that the step ends
 };
 
 // Profiler steps; else a repeating marker of one iteration; else the ends of optimizer steps; else

@@ -38,6 +38,14 @@ class Flattener {
     for (const HostSpan& span : spans) {
       if (span.end <= span.start) continue;
       close_until(span.start);
+      // Steps of a pipelined loop overlap: what sticks out of another step ends that one here.
+      if (span.step >= 0 && !stack_.empty() && span.end > stack_.front().end && step_ >= 0 &&
+          step_ != span.step) {
+        for (Piece& p : stack_) p.end = span.start;
+        emit_top(span.start);
+        stack_.clear();
+      }
+      if (stack_.empty()) step_ = span.step;
       if (stack_.empty()) {
         if (!pieces_.empty()) emit({.start = pieces_.back().end, .end = span.start});
       } else {
@@ -83,7 +91,8 @@ class Flattener {
     pieces_.push_back(p);
   }
   std::vector<Piece> pieces_, stack_;
-  Ns at_ = 0;  // everything before is emitted
+  Ns at_ = 0;          // everything before is emitted
+  int32_t step_ = -1;  // that the outermost span carries
 };
 
 // Backward as the autograd thread shows it: runs of nodes, split where the training thread did

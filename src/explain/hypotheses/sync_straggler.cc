@@ -182,6 +182,9 @@ Verdict from_episodes(const View& view) {
   v.effect = Effect{per_step, {kNaN, per_step}};
   v.evidence.push_back(fact("excess over its peers while it lasts", "rank.own_time", entity,
                             worst.while_it_lasts_s, "s/step", true));
+  // Late all the time, or no longer when the job got slower: that has another cause.
+  const auto& onset = view.attribution.onset;
+  v.throughout = worst.throughout || (onset && worst.last_step < onset->step);
   if (!worst.throughout) {
     Onset since;
     since.step = since.step_lo = since.step_hi = worst.first_step;
