@@ -43,27 +43,6 @@ bool follows(const StepTable& t, size_t a, size_t b) {
   return train_a != train_b || int64_t{t.step[b]} == int64_t{t.step[a]} + 1;
 }
 
-// `rows` are those of one rank, all with starts, in time order.
-void of_rank(const StepTable& t, const std::vector<size_t>& rows, const Restarts& restarts,
-             Ns offset, std::vector<Ns>& out) {
-  const auto end_of = [&t](size_t row) { return sat_add(t.start[row], t.duration[row]); };
-  const Ns stamp = std::max(resolution(rows, [&t](size_t row) { return t.start[row]; }),
-                            resolution(rows, end_of));
-  const Ns rounding = resolution(rows, [&t](size_t row) { return t.duration[row]; });
-  // The latest moment at which the step can have begun: a stamp tells the unit in which it lies.
-  Ns latest = sat_add(t.start[rows.front()], stamp);
-  for (size_t i = 0; i + 1 < rows.size(); ++i) {
-    const size_t row = rows[i], next = rows[i + 1];
-    const Ns end = sat_add(latest, t.duration[row]);
-    const Ns pause = sat_sub(t.start[next], end);
-    latest = std::min(std::max(end, t.start[next]), sat_add(t.start[next], stamp));
-    if (!follows(t, row, next) || restarts.steps.contains(t.step[next]) ||
-        restarts.between(sat_add(end_of(row), offset), sat_add(t.start[next], offset)))
-      continue;
-    out[row] = pause > rounding ? pause : 0;
-  }
-}
-
 // When events of one kind took place, as disjoint intervals. Without an end an event says nothing
 // of how long.
 class Busy {
@@ -90,6 +69,50 @@ class Busy {
   std::vector<std::pair<Ns, Ns>> intervals_;
 };
 
+// Rows of a log that give the mean step of a longer stretch: what follows is the rest of the
+// stretch.
+bool tells_means(const Evidence& evidence) {
+  return std::any_of(evidence.settings.begin(), evidence.settings.end(), [](const Setting& s) {
+    return s.key == "log.row" && s.value.starts_with("mean");
+  });
+}
+
+bool has_phases(const StepTable& t, size_t row) {
+  for (size_t p = 0; p < kPhases; ++p)
+    if (t.phase(row, static_cast<Phase>(p)) != kNoDuration) return true;
+  return false;
+}
+
+// `rows` are those of one rank, all with starts, in time order.
+void of_rank(const StepTable& t, const std::vector<size_t>& rows, const Restarts& restarts,
+             const Busy& evaluations, Ns offset, std::vector<Ns>& out) {
+  const auto end_of = [&t](size_t row) { return sat_add(t.start[row], t.duration[row]); };
+  const Ns stamp = std::max(resolution(rows, [&t](size_t row) { return t.start[row]; }),
+                            resolution(rows, end_of));
+  const Ns rounding = resolution(rows, [&t](size_t row) { return t.duration[row]; });
+  // The latest moment at which the step can have begun: a stamp tells the unit in which it lies.
+  Ns latest = sat_add(t.start[rows.front()], stamp);
+  size_t overlapping = 0;
+  for (size_t i = 0; i + 1 < rows.size(); ++i) {
+    const size_t row = rows[i], next = rows[i + 1];
+    overlapping += end_of(row) > sat_add(t.start[next], stamp + rounding) ? 1 : 0;
+    const Ns end = sat_add(latest, t.duration[row]);
+    Ns pause = sat_sub(t.start[next], end);
+    latest = std::min(std::max(end, t.start[next]), sat_add(t.start[next], stamp));
+    if (!follows(t, row, next) || restarts.steps.contains(t.step[next]) ||
+        restarts.between(sat_add(end_of(row), offset), sat_add(t.start[next], offset)))
+      continue;
+    // An evaluation is no part of a step that cannot name it.
+    if (const Ns to = sat_add(t.start[next], offset); pause > 0 && !has_phases(t, row))
+      pause -= evaluations.inside(sat_sub(to, pause), to);
+    out[row] = pause > rounding ? pause : 0;
+  }
+  // A clock that was set explains single ones. Where steps overlap all along, starts do not bound
+  // them.
+  if (20 * overlapping > rows.size())
+    for (const size_t row : rows) out[row] = kNoDuration;
+}
+
 }  // namespace
 
 std::vector<Ns> pauses(const StepTable& table, const Evidence& evidence) {
@@ -98,11 +121,13 @@ std::vector<Ns> pauses(const StepTable& table, const Evidence& evidence) {
   for (size_t row = 0; row < table.size(); ++row)
     if (table.start[row] != kNoTime && table.duration[row] >= 0)
       by_rank[table.rank[row]].push_back(row);
+  if (tells_means(evidence)) return out;
   const Restarts restarts(evidence);
+  const Busy evaluations(evidence, "evaluation");
   for (auto& [rank, rows] : by_rank) {
     std::stable_sort(rows.begin(), rows.end(),
                      [&table](size_t a, size_t b) { return table.start[a] < table.start[b]; });
-    of_rank(table, rows, restarts, clock_offset(evidence, rank), out);
+    of_rank(table, rows, restarts, evaluations, clock_offset(evidence, rank), out);
   }
   return out;
 }
@@ -117,10 +142,7 @@ StepTable with_pauses(const StepTable& table, const std::vector<Ns>& pauses,
                            clock_offset(evidence, table.rank[row]));
     const Ns next = sat_add(end, pauses[row]);
     out.duration[row] = sat_add(out.duration[row], pauses[row]);
-    bool told = false;
-    for (size_t p = 0; p < kPhases; ++p)
-      told = told || table.phase(row, static_cast<Phase>(p)) != kNoDuration;
-    if (!told) continue;
+    if (!has_phases(table, row)) continue;
     const Ns saving = saves.inside(end, next);
     const Ns evaluating = std::min(evaluations.inside(end, next), pauses[row] - saving);
     for (const auto& [phase, time] :

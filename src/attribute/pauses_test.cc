@@ -158,6 +158,25 @@ TEST(Pauses, AnEvaluationBetweenStepsIsNoPause) {
   EXPECT_NEAR(diagnose(evidence).current_s, 0.4, 0.001);
 }
 
+// A log of blocks between evaluations: without phases the evaluation is no part of them, and a
+// block told by its mean step is followed by the rest of it.
+TEST(Pauses, BlocksOfALogArePausedByTheirEvaluationsOnlyInPhases) {
+  Evidence evidence;
+  for (int32_t s = 0; s < 20; ++s) {
+    const Ns start = kEpoch + 11 + s * 160 * kSecond, end = start + 138 * kSecond + s * kMs + 7;
+    evidence.steps.append(kNoName, 0, s, start, end - start);
+    evidence.events.push_back({"evaluation", "job/j", end, end + 20 * kSecond, {}, "test"});
+  }
+  for (const Ns pause : pauses(evidence.steps, evidence)) EXPECT_LE(pause, 2 * kSecond);
+  for (size_t row = 0; row < 20; ++row)
+    evidence.steps.set_phase(row, Phase::forward, 100 * kSecond);
+  const auto with = pauses(evidence.steps, evidence);
+  EXPECT_NEAR(static_cast<double>(with[5]) / 1e9, 22, 0.01);
+  EXPECT_EQ(with_pauses(evidence.steps, with, evidence).phase(5, Phase::evaluation), 20 * kSecond);
+  evidence.settings.push_back({"job/j", "log.row", "mean step of a block", "test", kNoTime});
+  EXPECT_EQ(pauses(evidence.steps, evidence)[5], kNoDuration);
+}
+
 TEST(Pauses, TheTimeOfARestartIsNoSlowStep) {
   for (const bool repeated : {false, true}) {
     Evidence evidence;
@@ -221,6 +240,14 @@ TEST(Pauses, WorkOfOneRankBetweenItsStepsMakesItLate) {
   EXPECT_EQ(a.straggles[0].rank, 3);
   EXPECT_NEAR(a.straggles[0].mean_ratio, 1.75, 0.03);
   expect_sums(a);
+}
+
+TEST(Pauses, WhereStepsOverlapStartsTellNone) {
+  Evidence evidence;
+  for (int32_t s = 0; s < 100; ++s)
+    evidence.steps.append(kNoName, 0, s, kEpoch + 11 + s * 500 * kMs,
+                          (s % 10 == 0 ? 700 : 300) * kMs + s);
+  for (const Ns pause : pauses(evidence.steps, evidence)) EXPECT_EQ(pause, kNoDuration);
 }
 
 TEST(Pauses, HostileTimesOverflowNothing) {
