@@ -1,11 +1,9 @@
 #include "import/byte_source.h"
 
 #include <fcntl.h>
-#include <isa-l/igzip_lib.h>
 #include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <zstd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -17,11 +15,13 @@
 #include <thread>
 #include <vector>
 
+#include "import/decompress.h"
+
 namespace firstwait {
 namespace {
 
 // Blocks small enough that what one thread wrote is still in a cache when the other reads it.
-constexpr size_t kBlock = 256 << 10;
+constexpr size_t kBlock = DecodedOutput::kBlock;
 constexpr size_t kBlocks = 8;
 constexpr size_t kInput = 128 << 10;
 
@@ -81,16 +81,7 @@ class MemoryInput final : public Input {
   std::string_view data_;
 };
 
-// Where decoded bytes go: the writer fills block() and commits it.
-class Output {
- public:
-  virtual ~Output() = default;
-  virtual char* block() = 0;  // kBlock bytes
-  // Hands over the first n bytes of block(); false: nobody wants more.
-  virtual bool commit(size_t n) = 0;
-};
-
-class DirectOutput final : public Output {
+class DirectOutput final : public DecodedOutput {
  public:
   DirectOutput(const ChunkFunction& chunk, uint64_t& bytes)
       : chunk_(chunk), bytes_(bytes), block_(kBlock) {}
@@ -107,7 +98,7 @@ class DirectOutput final : public Output {
 };
 
 // A ring of reused blocks between one writer thread and one reader thread.
-class Ring final : public Output {
+class Ring final : public DecodedOutput {
  public:
   Ring() : blocks_(kBlocks) {
     for (auto& b : blocks_) b.data = std::make_unique<char[]>(kBlock);
@@ -175,138 +166,26 @@ struct RawInput {
     got = input.read(buffer.data(), buffer.size());
     return got > 0;
   }
-  bool starts_with(std::string_view magic) const {
-    return got >= static_cast<ssize_t>(magic.size()) &&
-           std::memcmp(buffer.data(), magic.data(), magic.size()) == 0;
-  }
+  std::string_view bytes() const { return {buffer.data(), got > 0 ? static_cast<size_t>(got) : 0}; }
 };
-
-constexpr std::string_view kGzipMagic = "\x1f\x8b";
-constexpr std::string_view kZstdMagic = "\x28\xb5\x2f\xfd";
 
 void damaged(ByteCount& count, std::string why) {
   count.complete = false;
   count.damage = std::move(why);
 }
 
-class GzipDecoder {
- public:
-  GzipDecoder(RawInput& source, Output& output, ByteCount& count)
-      : source_(source), output_(output), count_(count), state_(std::make_unique<inflate_state>()) {
-    start_member();
-  }
-  void run() {
-    do {
-      state_->next_in = reinterpret_cast<uint8_t*>(source_.buffer.data());
-      state_->avail_in = static_cast<uint32_t>(source_.got);
-      if (!consume()) return;
-    } while (source_.refill());
-    if (!flush()) return;
-    if (!between_members_)
-      damaged(count_, source_.got < 0 ? std::strerror(errno) : "gzip data ends early");
-  }
-
- private:
-  void start_member() {
-    isal_inflate_init(state_.get());
-    state_->crc_flag = ISAL_GZIP;
-    between_members_ = false;
-  }
-  bool flush() {
-    const size_t n = filled_;
-    filled_ = 0;
-    return output_.commit(n);
-  }
-  // Inflates all of the input at hand; false: stop reading.
-  bool consume() {
-    for (;;) {
-      if (between_members_ && !next_member()) return state_->avail_in == 0;
-      if (between_members_) return true;
-      const size_t room = kBlock - filled_;
-      state_->next_out = reinterpret_cast<uint8_t*>(output_.block()) + filled_;
-      state_->avail_out = static_cast<uint32_t>(room);
-      const uint32_t before = state_->avail_in;
-      const int rc = isal_inflate(state_.get());
-      filled_ += room - state_->avail_out;
-      const bool full = state_->avail_out == 0;
-      if (full && !flush()) return false;
-      if (rc != ISAL_DECOMP_OK) {
-        flush();
-        damaged(count_, rc == ISAL_INCORRECT_CHECKSUM ? "the gzip checksum does not match"
-                                                      : "damaged gzip data");
-        return false;
-      }
-      if (state_->block_state == ISAL_BLOCK_FINISH) {
-        between_members_ = true;
-        continue;
-      }
-      if (full) continue;
-      if (state_->avail_in == 0) return true;
-      if (state_->avail_in == before &&
-          room == state_->avail_out) {  // no progress: cannot happen with sound input
-        flush();
-        damaged(count_, "damaged gzip data");
-        return false;
-      }
-    }
-  }
-  // Behind a member: zero padding is skipped, another member is begun, anything else is ignored as
-  // gzip does. False: nothing more to inflate here.
-  bool next_member() {
-    while (state_->avail_in > 0 && *state_->next_in == 0) {
-      ++state_->next_in;
-      --state_->avail_in;
-    }
-    if (state_->avail_in == 0) return true;
-    if (*state_->next_in != 0x1f || (state_->avail_in > 1 && state_->next_in[1] != 0x8b)) {
-      flush();
-      count_.damage = "bytes behind the gzip data were ignored";
-      return false;
-    }
-    uint8_t* const at = state_->next_in;
-    const uint32_t left = state_->avail_in;
-    start_member();
-    state_->next_in = at;
-    state_->avail_in = left;
-    return true;
-  }
-
-  RawInput& source_;
-  Output& output_;
-  ByteCount& count_;
-  std::unique_ptr<inflate_state> state_;  // 80 KiB: too much for a thread's stack
-  size_t filled_ = 0;
-  bool between_members_ = false;
-};
-
-void decode_zstd(RawInput& source, Output& output, ByteCount& count) {
-  const std::unique_ptr<ZSTD_DStream, size_t (*)(ZSTD_DStream*)> stream(ZSTD_createDStream(),
-                                                                        &ZSTD_freeDStream);
-  if (!stream) return damaged(count, "not enough memory for zstd");
-  size_t left = 1, filled = 0;
+void decode_with(Decoder& decoder, RawInput& source, ByteCount& count) {
   do {
-    ZSTD_inBuffer in{source.buffer.data(), static_cast<size_t>(source.got), 0};
-    bool full = false;
-    while (in.pos < in.size || full) {
-      ZSTD_outBuffer out{output.block(), kBlock, filled};
-      left = ZSTD_decompressStream(stream.get(), &out, &in);
-      filled = out.pos;
-      if (ZSTD_isError(left)) {
-        output.commit(filled);
-        return damaged(count, std::string("damaged zstd data: ") + ZSTD_getErrorName(left));
-      }
-      full = filled == kBlock && left != 0;  // more may lie inside the decoder
-      if (filled == kBlock) {
-        filled = 0;
-        if (!output.commit(kBlock)) return;
-      }
-    }
+    if (!decoder.feed(source.bytes())) break;
   } while (source.refill());
-  if (!output.commit(filled)) return;
-  if (left != 0) damaged(count, source.got < 0 ? std::strerror(errno) : "zstd data ends early");
+  const int reason = source.got < 0 ? errno : 0;
+  auto ending = decoder.finish();
+  count.complete = ending.complete;
+  count.damage = std::move(ending.damage);
+  if (!count.complete && reason != 0) count.damage = std::strerror(reason);
 }
 
-void decode_plain(RawInput& source, Output& output, ByteCount& count) {
+void decode_plain(RawInput& source, DecodedOutput& output, ByteCount& count) {
   size_t filled = static_cast<size_t>(source.got);
   std::copy_n(source.buffer.data(), filled, output.block());
   for (;;) {
@@ -321,11 +200,9 @@ void decode_plain(RawInput& source, Output& output, ByteCount& count) {
   output.commit(filled);
 }
 
-void decode(RawInput& source, Output& output, ByteCount& count) {
-  if (source.starts_with(kGzipMagic)) {
-    GzipDecoder(source, output, count).run();
-  } else if (source.starts_with(kZstdMagic)) {
-    decode_zstd(source, output, count);
+void decode(RawInput& source, DecodedOutput& output, ByteCount& count) {
+  if (const auto decoder = decoder_for(source.bytes(), output)) {
+    decode_with(*decoder, source, count);
   } else {
     decode_plain(source, output, count);
   }

@@ -1,5 +1,4 @@
-// Decompression of data that arrives in chunks, by its magic number; plain data passes through
-// unchanged.
+// Decompression of data that arrives in chunks, by its magic number.
 #pragma once
 #include <functional>
 #include <memory>
@@ -8,6 +7,37 @@
 
 namespace firstwait {
 
+// Where decoded bytes go: the writer fills block() and commits it.
+class DecodedOutput {
+ public:
+  static constexpr size_t kBlock = 256 << 10;
+  virtual ~DecodedOutput() = default;
+  virtual char* block() = 0;  // kBlock bytes
+  // Hands over the first n bytes of block(); false: nobody wants more.
+  virtual bool commit(size_t n) = 0;
+};
+
+class Decoder {
+ public:
+  struct Ending {
+    bool complete = true;
+    std::string damage;  // why not; with `complete`, what was ignored behind the data
+  };
+  virtual ~Decoder() = default;
+  // False when nothing more is wanted or the data is damaged.
+  virtual bool feed(std::string_view chunk) = 0;
+  // The input ended: hands over what is left.
+  virtual Ending finish() = 0;
+};
+
+// Enough of the data's start to tell what compresses it.
+inline constexpr size_t kMagicBytes = 4;
+
+// For gzip (with all its members, also behind zero padding) and zstd; null when `head` is neither.
+// `output` must outlive it.
+std::unique_ptr<Decoder> decoder_for(std::string_view head, DecodedOutput& output);
+
+// The same with a function for output; plain data passes through unchanged.
 class Decompressor {
  public:
   // `out` receives the decompressed bytes in order and returns false when it wants no more.
@@ -23,10 +53,13 @@ class Decompressor {
   std::string finish();
 
  private:
-  struct State;
+  class Blocks;
   bool start();
-  bool pass(std::string_view chunk);
-  std::unique_ptr<State> state_;
+  Out out_;
+  std::string head_;  // until it is decided what the data is
+  bool decided_ = false, stopped_ = false;
+  std::unique_ptr<Blocks> blocks_;
+  std::unique_ptr<Decoder> decoder_;  // null: plain
 };
 
 }  // namespace firstwait
