@@ -169,7 +169,40 @@ bool has_phases(const StepTable& table, uint32_t row) {
   return false;
 }
 
-void fill_column(const StepTable& table, const Evidence& evidence, size_t c, StepGrid& grid) {
+// What lies between the steps, and what the steps without it last.
+struct Pauses {
+  const std::vector<Ns>& of_row;
+  std::vector<Ns> longest;  // per column: of all ranks, without the pauses
+  Ns at(uint32_t row) const { return std::max<Ns>(0, of_row[row]); }
+};
+
+Pauses pauses_of(const StepTable& table, const std::vector<Ns>& of_row, const StepGrid& grid) {
+  Pauses pauses{of_row, std::vector<Ns>(grid.columns(), 0)};
+  for (size_t i = 0; i < grid.row.size(); ++i)
+    if (const uint32_t row = grid.row[i]; row != kNoRow) {
+      Ns& longest = pauses.longest[i % grid.columns()];
+      longest = std::max(longest, table.duration[row] - pauses.at(row));
+    }
+  return pauses;
+}
+
+// A pause that one rank has more of than all others delays these in their next step: there it is
+// counted. A long one that delays nobody is a clock that was set.
+Ns not_of_this_step(const StepTable& table, const Pauses& pauses, const StepGrid& grid, size_t r,
+                    size_t c) {
+  const uint32_t row = grid.row_at(r, c);
+  const Ns alone = pauses.at(row) - grid.pause[c];
+  if (pauses.at(row) == 0 || grid.pause[c] < 0 || alone <= 0 || grid.ranks.ranks.size() < 2 ||
+      c + 1 == grid.columns() || grid.steps.step[c + 1] - 1 != grid.steps.step[c])
+    return 0;
+  const uint32_t next = grid.row_at(r, c + 1);
+  if (next == kNoRow) return 0;
+  const Ns waited = pauses.longest[c + 1] - (table.duration[next] - pauses.at(next));
+  return waited >= alone / 2 || alone / 10 > table.duration[row] - pauses.at(row) ? alone : 0;
+}
+
+void fill_column(const StepTable& table, const Pauses& pauses, const Evidence& evidence, size_t c,
+                 StepGrid& grid) {
   const size_t rows = grid.ranks.ranks.size();
   Ns time = 0, own = -1, start = kNoTime;
   size_t slowest = 0, critical = 0, present = 0;
@@ -177,12 +210,13 @@ void fill_column(const StepTable& table, const Evidence& evidence, size_t c, Ste
     const uint32_t row = grid.row_at(r, c);
     if (row == kNoRow) continue;
     ++present;
-    if (table.duration[row] >= time) {
-      if (table.duration[row] > time || present == 1) slowest = r;
-      time = table.duration[row];
+    const Ns mine = table.duration[row] - not_of_this_step(table, pauses, grid, r, c);
+    if (mine >= time) {
+      if (mine > time || present == 1) slowest = r;
+      time = mine;
     }
-    if (const Ns mine = grid.ranks.own_time[r * grid.columns() + c]; mine > own)
-      own = mine, critical = r;
+    if (const Ns work = grid.ranks.own_time[r * grid.columns() + c]; work > own)
+      own = work, critical = r;
     if (table.start[row] != kNoTime) {
       const auto info = evidence.ranks.find(table.rank[row]);
       const Ns at =
@@ -230,7 +264,8 @@ StepGrid build_grid(const StepTable& table, const std::vector<Ns>& pauses,
   grid.steps.outlier.assign(columns, 0);
   grid.told.assign(columns, 0);
   for (auto& column : grid.steps.ledger) column.assign(columns, 0);
-  for (size_t c = 0; c < columns; ++c) fill_column(table, evidence, c, grid);
+  const Pauses between = pauses_of(table, pauses, grid);
+  for (size_t c = 0; c < columns; ++c) fill_column(table, between, evidence, c, grid);
   return grid;
 }
 

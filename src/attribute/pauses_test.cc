@@ -242,6 +242,34 @@ TEST(Pauses, WorkOfOneRankBetweenItsStepsMakesItLate) {
   expect_sums(a);
 }
 
+// A save of rank 0 between its steps is waited for in the others' next step: it is lost once.
+TEST(Pauses, APauseOfOneRankThatOthersWaitForIsCountedOnce) {
+  Evidence evidence;
+  Ns at = kEpoch + 11;
+  for (int32_t s = 0; s < 200; ++s) {
+    const Ns save = s % 25 == 24 ? 8 * kSecond : 0;
+    for (int32_t r = 0; r < 4; ++r)
+      evidence.steps.append(kNoName, r, s, r == 0 ? at + save : at,
+                            400 * kMs + s + (r == 0 ? 0 : save));
+    at += 400 * kMs + s + save;
+  }
+  const Attribution a = diagnose(evidence);
+  EXPECT_NEAR(static_cast<double>(sum(a.steps.time)) / 1e9, 200 * 0.4 + 8 * 8, 0.1);
+  EXPECT_EQ(a.pattern.period_steps, 25);
+  EXPECT_NEAR(a.pattern.cost_s_per_step, 0.32, 0.02);
+}
+
+// A clock that was set makes no rank late.
+TEST(Pauses, APauseOfOneRankThatNobodyWaitsForIsItsClock) {
+  Evidence evidence = job(4, 200, usual, [](int32_t) { return 0; });
+  for (size_t row = 0; row < evidence.steps.size(); ++row)
+    if (evidence.steps.rank[row] == 2 && evidence.steps.step[row] >= 100)
+      evidence.steps.start[row] += 60 * kSecond;
+  const Attribution a = diagnose(evidence);
+  EXPECT_NEAR(a.current_s, 0.4, 0.01);
+  EXPECT_TRUE(a.outliers.empty());
+}
+
 TEST(Pauses, WhereStepsOverlapStartsTellNone) {
   Evidence evidence;
   for (int32_t s = 0; s < 100; ++s)

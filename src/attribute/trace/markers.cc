@@ -121,7 +121,6 @@ void drop_cut_step(const RankTrace& trace, std::vector<StepWindow>& steps) {
   if (optimizers.back() == 0) steps.pop_back();
 }
 
-// Rows that carry their step by themselves (spans of an evidence bundle).
 // What lies between a step and the next belongs to the first: the loop goes on there. Of steps that
 // overlap (pipelined ones, or an operation that runs on behind its step) each lasts until the next
 // begins.
@@ -135,6 +134,7 @@ void reach_next(std::vector<StepWindow>& steps) {
   }
 }
 
+// Rows that carry their step by themselves (spans of an evidence bundle).
 std::vector<StepWindow> told_steps(const RankTrace& trace) {
   std::map<int32_t, StepWindow> by_step;
   for (const HostSpan& s : trace.main) {
