@@ -6,6 +6,7 @@
 
 #include "apps/attach.h"
 #include "apps/commands.h"
+#include "apps/config_file.h"
 #include "apps/demo.h"
 #include "apps/run.h"
 #include "base/text.h"
@@ -235,6 +236,9 @@ int run(int argc, char** argv) {
       ->check(CLI::IsMember({"text", "json"}));
   list_command->callback([&] { rc = list(what, list_format); });
 
+  for (const std::string& file : config_files())
+    if (auto status = apply_config(app, argc > 1 ? argv[1] : "", file); !status)
+      return fail(status.error());
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

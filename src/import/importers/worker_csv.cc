@@ -62,6 +62,8 @@ int sniff(const Sniff& s) {
     const char separator = csv_separator(header.empty() ? line : std::string_view{});
     if (separator == 0) return 0;
     header.resize(split_csv(line, separator, header));
+    // The names of many thousand ranks do not fit into what is looked at: the last one is cut.
+    if (end == std::string_view::npos && header.size() > 2) header.pop_back();
     const std::string_view next = trim(head.substr(0, head.find('\n')));
     if (!next.empty()) row.resize(split_csv(next, separator, row));
     break;

@@ -66,6 +66,13 @@ TEST(WorkerCsv, WideTablesHaveAColumnForEachRank) {
   }
 }
 
+TEST(WorkerCsv, TheNamesOfManyThousandRanksMayBeCutWhereTheHeadEnds) {
+  std::string head = "step";
+  for (int rank = 0; rank < 12'000; ++rank) head += ",rank" + std::to_string(rank);
+  EXPECT_EQ(score(std::string_view(head).substr(0, 64 << 10)), 85);
+  EXPECT_EQ(score("name" + std::string(64 << 10, 'x')), 0);
+}
+
 TEST(WorkerCsv, PhasesHostsAndLossAreTakenAlong) {
   const Evidence e = read(
       "step,rank,host,step_time_s,data_time_s,forward_time_s,loss\n1,3,n7,1.0,0.4,0.2,2.5\n2,3,n7,"
