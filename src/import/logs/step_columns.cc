@@ -136,7 +136,7 @@ std::optional<StepColumns> read_wide(const std::vector<Column>& columns,
 
 std::optional<StepColumns> read_step_columns(const std::vector<std::string>& header,
                                              const std::vector<std::string>& row) {
-  if (header.size() < 2 || header.size() > 65'536) return std::nullopt;
+  if (header.size() < 2 || header.size() > 262'144) return std::nullopt;
   std::vector<Column> columns;
   for (size_t i = 0; i < header.size(); ++i)
     columns.push_back(read_column(header[i], static_cast<int>(i)));
