@@ -20,7 +20,7 @@ struct TextOptions {
 std::string text_report(const Report& report, const TextOptions& options);  // 80 columns
 // A few lines for a job that is still running: the ledger and the present suspicion.
 std::string text_live(const Report& report, const TextOptions& options);
-std::string json_report(const Report& report);                              // firstwait.report/1
+std::string json_report(const Report& report);  // firstwait.report/1
 std::string html_report(const Report& report);  // one self-contained file
 
 std::string text_compare(const Comparison& comparison, const TextOptions& options);

@@ -202,7 +202,9 @@ Net()(torch.zeros(1, 5))
         self.assertIn(b"libfirstwait_emit.so is missing", result.stderr)
 
     def test_hooks_can_be_switched_off(self):
-        self.assertEqual(self.train(FIRSTWAIT_HOOKS_OFF="model,backward").returncode, 0)
+        done = self.train(FIRSTWAIT_HOOKS_OFF="model,backward,colector")
+        self.assertEqual(done.returncode, 0)
+        self.assertEqual(done.stderr.decode().count("no hook colector; there are loader"), 1)
         for step in self.steps():
             self.assertNotIn("forward", step["phases"])
             self.assertIn("optimizer", step["phases"])

@@ -73,6 +73,10 @@ def install():
     if not emit.recording:
         return False
     off = set(filter(None, os.environ.get("FIRSTWAIT_HOOKS_OFF", "").split(",")))
+    unknown = sorted(off - {*NAMES, "all"})
+    if unknown:
+        print(f"firstwait: FIRSTWAIT_HOOKS_OFF: no hook {', '.join(unknown)}; there are {', '.join(NAMES)} and all", file=sys.stderr)
+        os.environ["FIRSTWAIT_HOOKS_OFF"] = ",".join(sorted(off.difference(unknown)))  # told once, not by every child
     patches = {}
     for name in NAMES:
         if name in off or "all" in off:
