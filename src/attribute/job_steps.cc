@@ -193,7 +193,7 @@ Ns not_of_this_step(const StepTable& table, const Pauses& pauses, const StepGrid
   const uint32_t row = grid.row_at(r, c);
   const Ns alone = pauses.at(row) - grid.pause[c];
   if (pauses.at(row) == 0 || grid.pause[c] < 0 || alone <= 0 || grid.ranks.ranks.size() < 2 ||
-      c + 1 == grid.columns() || grid.steps.step[c + 1] - 1 != grid.steps.step[c])
+      c + 1 == grid.columns() || int64_t{grid.steps.step[c + 1]} - grid.steps.step[c] != 1)
     return 0;
   const uint32_t next = grid.row_at(r, c + 1);
   if (next == kNoRow) return 0;
