@@ -1,8 +1,8 @@
 """The demo where the lab cannot run: an ordinary user sees its recording, diagnosed now."""
 import json
 import os
-import pathlib
 import re
+import shutil
 import subprocess
 import unittest
 
@@ -14,9 +14,14 @@ RECORDING = ROOT / "lab" / "recording"
 
 class Recording(Case):
     def test_an_ordinary_user_sees_the_whole_story(self):
-        os.chmod(self.folder, 0o777)
-        out = pathlib.Path(self.folder) / "demo"
-        told = subprocess.run([PROGRAM, "demo", "--out", out], capture_output=True, text=True, timeout=120, cwd=self.folder, **NOBODY)
+        # As installed, and where everybody may read it.
+        (self.folder / "bin").mkdir()
+        shutil.copy(PROGRAM, self.folder / "bin/firstwait")
+        shutil.copytree(ROOT / "lab", self.folder / "lib/firstwait/lab")
+        subprocess.run(["chmod", "-R", "a+rX", self.folder], check=True)
+        self.folder.chmod(0o777)
+        out = self.folder / "demo"
+        told = subprocess.run([self.folder / "bin/firstwait", "demo", "--out", out], capture_output=True, text=True, timeout=120, cwd=self.folder, **NOBODY)
         self.assertEqual(told.returncode, 0, told.stderr)
         self.assertIn("this is a recording of it", told.stdout)
         for title in ("8 workers instead of 4", "local disk", "augmentation ahead of time"):
