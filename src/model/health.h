@@ -37,7 +37,8 @@ class Health {
 
  private:
   std::vector<HealthEntry> entries_;
-  std::unordered_map<std::string, std::vector<size_t>> by_source_;  // of many files, each has few entries
+  std::unordered_map<std::string, std::vector<size_t>>
+      by_source_;  // of many files, each has few entries
 };
 
 }  // namespace firstwait

@@ -267,7 +267,8 @@ extern const Collector collector_process{
     .needs =
         "the same user as the job, or CAP_SYS_PTRACE (environment, I/O); kernel.task_delayacct=1 "
         "for I/O delay",
-    .period = 2'000'000'000,  // three files a process: with 200 of them the largest part of the cost
+    .period =
+        2'000'000'000,  // three files a process: with 200 of them the largest part of the cost
     .make = [](const World& w) -> std::unique_ptr<Sampling> {
       return std::make_unique<Process>(w);
     }};
