@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <set>
 
 #include "attribute/grouping.h"
@@ -167,9 +168,11 @@ Attribution attribute(const Evidence& evidence) {
                                   : &measured == &ops.steps
                                       ? std::vector<Ns>(ops.steps.size(), kNoDuration)
                                       : pauses(measured, evidence);
-  const StepTable table = &measured == &traces.steps || &measured == &ops.steps
-                              ? measured
-                              : with_pauses(measured, between, evidence);
+  const bool told = &measured == &traces.steps || &measured == &ops.steps;
+  std::optional<StepTable> paused;
+  if (!told && std::any_of(between.begin(), between.end(), [](Ns pause) { return pause > 0; }))
+    paused = with_pauses(measured, between, evidence);
+  const StepTable& table = paused ? *paused : measured;
   StepGrid grid = build_grid(table, between, evidence);
   if (&measured == &ops.steps) use_ops(ops, grid);
   find_segments(evidence, grid);

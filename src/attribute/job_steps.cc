@@ -5,6 +5,7 @@
 #include <set>
 #include <tuple>
 
+#include "attribute/pauses.h"
 #include "attribute/thresholds.h"
 #include "attribute/waits.h"
 #include "base/saturate.h"
@@ -161,12 +162,6 @@ std::array<Ns, kPhases> critical_ledger(const StepTable& table, uint32_t row, Ns
   for (const Ns value : ledger) explained += value;
   ledger[index(Phase::unexplained)] = time - explained;
   return ledger;
-}
-
-bool has_phases(const StepTable& table, uint32_t row) {
-  for (size_t p = 0; p < kPhases; ++p)
-    if (table.phase(row, static_cast<Phase>(p)) != kNoDuration) return true;
-  return false;
 }
 
 // What lies between the steps, and what the steps without it last.

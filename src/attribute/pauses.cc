@@ -77,12 +77,6 @@ bool tells_means(const Evidence& evidence) {
   });
 }
 
-bool has_phases(const StepTable& t, size_t row) {
-  for (size_t p = 0; p < kPhases; ++p)
-    if (t.phase(row, static_cast<Phase>(p)) != kNoDuration) return true;
-  return false;
-}
-
 // `rows` are those of one rank, all with starts, in time order.
 void of_rank(const StepTable& t, const std::vector<size_t>& rows, const Restarts& restarts,
              const Busy& evaluations, Ns offset, std::vector<Ns>& out) {
@@ -114,6 +108,12 @@ void of_rank(const StepTable& t, const std::vector<size_t>& rows, const Restarts
 }
 
 }  // namespace
+
+bool has_phases(const StepTable& t, size_t row) {
+  for (size_t p = 0; p < kPhases; ++p)
+    if (t.phase(row, static_cast<Phase>(p)) != kNoDuration) return true;
+  return false;
+}
 
 std::vector<Ns> pauses(const StepTable& table, const Evidence& evidence) {
   std::vector<Ns> out(table.size(), kNoDuration);

@@ -6,6 +6,9 @@
 
 namespace firstwait {
 
+// Whether any phase of the row was recorded.
+bool has_phases(const StepTable& table, size_t row);
+
 // One entry per row of `table`: from the end of its step to the start of the rank's next one, 0
 // where they meet or overlap, kNoDuration where that is not known: no start times, the next step is
 // not recorded, or the job was restarted before it. Start times are told to some resolution only;

@@ -276,40 +276,6 @@ double rank_sum_p(const std::vector<double>& first, const std::vector<double>& s
                                                static_cast<int64_t>(out_of_order), ties > 0));
 }
 
-double ratio_permutation_p(const std::vector<double>& a, const std::vector<double>& b) {
-  constexpr double kMostWays = 50'000;
-  std::vector<double> pool;
-  for (const auto* side : {&a, &b})
-    for (const double v : *side)
-      if (v > 0) pool.push_back(std::log(v));
-  const size_t n = a.size(), all = pool.size();
-  if (n == 0 || b.empty() || all != n + b.size() ||
-      log_choose(static_cast<int64_t>(all), static_cast<int64_t>(n)) > std::log(kMostWays))
-    return kNaNValue;
-  std::vector<uint8_t> is_b(all, 0);  // the arrangement: in lexical order, the given one first
-  std::fill(is_b.begin() + static_cast<ptrdiff_t>(n), is_b.end(), 1);
-  std::vector<double> sides[2];
-  const auto trimmed = [](std::vector<double>& v) {
-    std::sort(v.begin(), v.end());
-    const size_t cut = v.size() / 5;
-    double sum = 0;
-    for (size_t i = cut; i < v.size() - cut; ++i) sum += v[i];
-    return sum / static_cast<double>(v.size() - 2 * cut);
-  };
-  const auto shift = [&] {
-    for (auto& side : sides) side.clear();
-    for (size_t i = 0; i < all; ++i) sides[is_b[i]].push_back(pool[i]);
-    return std::abs(trimmed(sides[1]) - trimmed(sides[0]));
-  };
-  const double observed = shift() * (1 - 1e-9);
-  double ways = 0, as_far = 0;
-  do {
-    ++ways;
-    as_far += shift() >= observed ? 1 : 0;
-  } while (std::next_permutation(is_b.begin(), is_b.end()));
-  return as_far / ways;
-}
-
 double binomial_tail(int64_t n, int64_t k, double p) {
   if (k <= 0) return 1;
   if (k > n || p <= 0) return 0;

@@ -58,12 +58,6 @@ double mann_kendall_p(const std::vector<double>& y);
 // the exact value where a small sample hardly overlaps the other and that is smaller.
 double rank_sum_p(const std::vector<double>& a, const std::vector<double>& b);
 
-// Two-sided p-value that two samples of positive values are one: the share of all ways to part the
-// pooled values in which the 20 % trimmed means of the logarithms (Yuen 1974) lie at least as far
-// apart. Exact for exchangeable values whatever their distribution (Pitman 1937), and an outlier or
-// two do not hide a shift. NaN when there are too many ways to try them all.
-double ratio_permutation_p(const std::vector<double>& a, const std::vector<double>& b);
-
 // P(X >= k) for X ~ Binomial(n, p).
 double binomial_tail(int64_t n, int64_t k, double p);
 // P(X >= k) when `draws` are taken from `population` with `marked` marked ones (one-sided Fisher).
