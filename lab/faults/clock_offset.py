@@ -1,10 +1,8 @@
 from faults import slow_device
-from kit.fault import Proof
 
 
 class Fault(slow_device.Fault):
-    title = "one rank's device gets slower while the clock of its host is ahead"
-    family = "physical"
+    title = "one rank's device gets hot while the clock of its host is ahead"
     hosts = 3
     needs = ("namespaces",)
     place = ("rank/2", "host/node03")

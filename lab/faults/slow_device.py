@@ -1,20 +1,22 @@
 from kit.fault import Fault as Base, Proof
 
+HOT = (0x20, 0x48)  # NVML: software thermal slowdown; hardware slowdown for heat
+
 
 class Fault(Base):
     family = "physical"
-    title = "the emulated accelerator of one rank gets slower"
-    causes = ("gpu.slow_device", "sync.straggler")
+    title = "the emulated accelerator of one rank gets hot, and its clock is held down"
+    causes = ("gpu.thermal_throttle",)
     place = ("rank/2",)
     job = {"ranks": 3, "workers": 1}
     least = 1
 
     def start(self, lab):
-        self.factor = self.random.uniform(1.35, 1.7)
-        lab.job.set_for(2, compute_ms=60 * self.factor)
+        lab.job.set_for(2, device_clock=1 / self.random.uniform(1.35, 1.7), device_reasons=self.random.choice(HOT))
 
     def stop(self, lab):
-        lab.job.unset("compute_ms@2")
+        lab.job.unset("device_clock@2", "device_reasons@2")
 
     def proof(self, lab):
-        return Proof("rank 2's device is slower", 1 if "compute_ms@2" in lab.job.knobs else 0)
+        # In the same steps.
+        return Proof("seconds that rank 2's device was busy beyond rank 0's", lab.job.busy_seconds(2) - lab.job.busy_seconds(0))

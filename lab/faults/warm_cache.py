@@ -1,5 +1,5 @@
 from kit import load
-from kit.fault import Fault as Base, Proof
+from kit.fault import Fault as Base, Proof, Void
 
 
 class Fault(Base):
@@ -8,15 +8,20 @@ class Fault(Base):
     needs = ("cgroup.blkio",)
     groups = ("blkio",)
     job = {"direct": False}
+    least = 50_000_000
+    first = None
 
     def start(self, lab):
         for group in lab.groups:
             group.read_limit(lab.disk, 3_500_000)
-        self.limited = True
 
     def stop(self, lab):
         for group in lab.groups:
             group.read_limit(lab.disk, None)
 
     def proof(self, lab):
-        return Proof("a read limit is set", 1 if getattr(self, "limited", False) else 0)
+        read, disk = (sum(map(count, load.workers(lab))) for count in (load.read_chars, load.read_bytes))
+        self.first = disk if self.first is None else self.first
+        if disk - self.first > 1_000_000:
+            raise Void(f"{disk - self.first} bytes came from the disk: the data set is not in the page cache")
+        return Proof("bytes that the workers read while the disk gave none", read)

@@ -11,6 +11,8 @@ namespace {
 void set(Knobs& k, const std::string& name, double value) {
   const auto whole = static_cast<int64_t>(value);
   if (name == "compute_ms") k.compute_ms = value;
+  if (name == "device_clock") k.device_clock = value;
+  if (name == "device_reasons") k.device_reasons = whole;
   if (name == "transform_ms") k.transform_ms = value;
   if (name == "transform_threads") k.transform_threads = whole;
   if (name == "checkpoint_mb") k.checkpoint_mb = value;
@@ -21,6 +23,7 @@ void set(Knobs& k, const std::string& name, double value) {
   if (name == "gc_every") k.gc_every = whole;
   if (name == "log_lines") k.log_lines = whole;
   if (name == "gradient_mb") k.gradient_mb = value;
+  if (name == "drop") k.drop = value != 0;
   if (name == "stop") k.stop = value != 0;
 }
 

@@ -36,8 +36,7 @@ void augment(uint8_t* data, size_t bytes, double ms) {
 
 }  // namespace
 
-BatchMaker::BatchMaker(const Params& p, int rank)
-    : p_(p), rank_(rank), reader_(p), memory_(static_cast<size_t>(p.worker_mb) << 20) {}
+BatchMaker::BatchMaker(const Params& p, int rank) : p_(p), rank_(rank), reader_(p) {}
 
 void BatchMaker::transform(std::vector<uint8_t>& batch, double ms, int64_t threads) {
   if (threads <= 1) return augment(batch.data(), batch.size(), ms);
@@ -62,12 +61,11 @@ bool BatchMaker::make(int64_t number, const Knobs& knobs, std::vector<uint8_t>& 
   for (int i = 0; ok && i < p_.batch; ++i) {
     // Each rank has its share, in an order that no read-ahead guesses.
     const int64_t record = ((number * p_.batch + i) * p_.ranks + rank_) * 37;
-    ok = reader_.read(record);
+    ok = reader_.read(record, knobs.drop);
     firstwait_batch_part(FIRSTWAIT_DECODE);
     ok = ok && reader_.unpack(out);
     firstwait_batch_part_end(FIRSTWAIT_DECODE);
   }
-  for (size_t at = 0; at < memory_.size(); at += 4096) ++memory_[at];
   if (ok) transform(out, knobs.transform_ms, knobs.transform_threads);
   firstwait_batch_end();
   return ok;

@@ -25,7 +25,6 @@ class BatchMaker {
   const Params& p_;
   int rank_;
   RecordReader reader_;
-  std::vector<uint8_t> memory_;
 };
 
 class Loader {

@@ -29,12 +29,11 @@ void add_options(CLI::App& app, lab::Params& p) {
   app.add_option("--workers", p.workers)->check(CLI::Range(0, 64));
   app.add_option("--prefetch", p.prefetch)->check(CLI::Range(1, 16));
   app.add_flag("--direct", p.direct, "Read past the page cache");
-  app.add_flag("--drop", p.drop, "Drop from the page cache what was read");
   app.add_flag("--mapped", p.mapped, "Map the file");
-  app.add_option("--worker-mb", p.worker_mb)->check(CLI::NonNegativeNumber);
   app.add_option("--checkpoints", p.checkpoints)->required();
   app.add_option("--state", p.state);
   app.add_option("--control", p.control);
+  app.add_option("--devices", p.devices);
   app.add_option("--groups", p.groups)->delimiter(',');
   app.add_option("--steps", p.steps);
   app.add_option("--compute-ms", p.start.compute_ms);

@@ -9,8 +9,10 @@ namespace lab {
 
 // What may change while the job runs: the knobs of its control file.
 struct Knobs {
-  double compute_ms = 60;   // of the emulated accelerator, per step
-  double transform_ms = 6;  // of CPU, per batch
+  double compute_ms = 60;      // of the emulated accelerator, per step at full clock
+  double device_clock = 1;     // of its full clock
+  int64_t device_reasons = 0;  // why it is lower, as NVML tells it
+  double transform_ms = 6;     // of CPU, per batch
   double checkpoint_mb = 8;
   int64_t checkpoint_every = 0;
   double evaluation_ms = 0;
@@ -20,6 +22,7 @@ struct Knobs {
   int64_t log_lines = 0;  // per step, each made durable
   int64_t transform_threads = 1;
   double gradient_mb = 2;
+  bool drop = false;  // what was read is dropped from the page cache
   bool stop = false;
 };
 
@@ -37,13 +40,12 @@ struct Params {
   int batch = 4;
   int workers = 2;
   int prefetch = 2;
-  bool direct = false;    // reads bypass the page cache
-  bool drop = false;      // what was read is dropped from the page cache
-  bool mapped = false;    // the file is mapped, not read
-  int64_t worker_mb = 0;  // memory that each worker works in
+  bool direct = false;  // reads bypass the page cache
+  bool mapped = false;  // the file is mapped, not read
   // Output.
   std::string checkpoints;
   std::string state;                // folder: process numbers
+  std::string devices;              // folder: what the accelerators of this host show of themselves
   std::string control;              // file: "KNOB[@RANK] VALUE" lines
   std::vector<std::string> groups;  // control groups to enter, "%" stands for the rank
   int64_t steps = 1'000'000;

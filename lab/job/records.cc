@@ -108,27 +108,27 @@ RecordReader::~RecordReader() {
   if (file_ >= 0) ::close(file_);
 }
 
-bool RecordReader::read_file(const std::string& path) {
+bool RecordReader::read_file(const std::string& path, bool drop) {
   const int fd = ::open(path.c_str(), O_RDONLY | (p_.direct ? O_DIRECT : 0));
   struct stat s {};
   if (fd < 0 || ::fstat(fd, &s) != 0) return false;
   const ssize_t n = ::read(fd, buffer_, static_cast<size_t>(slot_bytes_));
-  if (p_.drop) ::posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
+  if (drop) ::posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
   ::close(fd);
   return n > 8;
 }
 
-bool RecordReader::read(int64_t i) {
+bool RecordReader::read(int64_t i, bool drop) {
   i %= p_.records;
   record_ = buffer_;
-  if (p_.layout != "file") return read_file(small_file(p_, i));
+  if (p_.layout != "file") return read_file(small_file(p_, i), drop);
   if (map_ != nullptr) {
     record_ = map_ + i * slot_bytes_;
     return true;
   }
   // Buffered reads take what the record needs; direct ones whole slots.
   const ssize_t n = ::pread(file_, buffer_, static_cast<size_t>(slot_bytes_), i * slot_bytes_);
-  if (p_.drop) ::posix_fadvise(file_, i * slot_bytes_, slot_bytes_, POSIX_FADV_DONTNEED);
+  if (drop) ::posix_fadvise(file_, i * slot_bytes_, slot_bytes_, POSIX_FADV_DONTNEED);
   return n > 8;
 }
 

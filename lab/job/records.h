@@ -20,13 +20,14 @@ class RecordReader {
   RecordReader(const RecordReader&) = delete;
   RecordReader& operator=(const RecordReader&) = delete;
 
-  // The compressed bytes of record `i`; false when it could not be read.
-  bool read(int64_t i);
+  // The compressed bytes of record `i`; false when it could not be read. `drop`: the page cache
+  // keeps nothing of it.
+  bool read(int64_t i, bool drop);
   // Unpacks what was read to the end of `out`.
   bool unpack(std::vector<uint8_t>& out);
 
  private:
-  bool read_file(const std::string& path);
+  bool read_file(const std::string& path, bool drop);
   const Params& p_;
   int file_ = -1;
   uint8_t* buffer_ = nullptr;  // aligned for direct reads

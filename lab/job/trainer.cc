@@ -1,5 +1,4 @@
-// The training loop of one rank. Everything in it is real but the accelerator, which is a timed
-// wait on the training thread, as in the MLPerf Storage benchmark.
+// The training loop of one rank. Everything in it is real but the accelerator (device.h).
 #include "trainer.h"
 
 #include <fcntl.h>
@@ -15,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "device.h"
 #include "firstwait/emit.h"
 #include "loader.h"
 #include "ring.h"
@@ -23,13 +23,6 @@ namespace lab {
 namespace {
 
 namespace fs = std::filesystem;
-
-// The emulated accelerator. A process that is stopped meanwhile loses that time, as one that could
-// not launch kernels does.
-void compute(double ms) {
-  timespec t{static_cast<time_t>(ms / 1e3), static_cast<long>(ms * 1e6) % 1'000'000'000};
-  while (::nanosleep(&t, &t) != 0) continue;
-}
 
 double cpu_ms() {
   timespec t{};
@@ -52,7 +45,11 @@ struct Ops {
 
 class Trainer {
  public:
-  Trainer(const Params& p, int rank) : p_(p), rank_(rank), control_(p.control, rank, p.start) {}
+  Trainer(const Params& p, int rank)
+      : p_(p),
+        rank_(rank),
+        control_(p.control, rank, p.start),
+        device_(p.devices, p.addresses.empty() ? rank : 0) {}
 
   int run() {
     enter_groups();
@@ -63,6 +60,7 @@ class Trainer {
     std::vector<uint8_t> batch, device;
     for (int64_t step = 0; step < p_.steps; ++step) {
       const Knobs& k = control_.read();
+      device_.set(k);
       if (!loader.next(batch)) return complain("no batch");
       bool last = k.stop;
       if (!train_step(k, batch, device, last)) return complain("a neighbour is gone");
@@ -123,10 +121,10 @@ class Trainer {
     firstwait_span_full(ops_.h2d, start, 0, 0, -1, static_cast<int64_t>(batch.size()),
                         FIRSTWAIT_THREAD);
     start = firstwait_begin(ops_.forward);
-    compute(0.35 * k.compute_ms);
+    device_.compute(0.35 * k.compute_ms);
     firstwait_span(ops_.forward, start);
     start = firstwait_begin(ops_.backward);
-    compute(0.6 * k.compute_ms);
+    device_.compute(0.6 * k.compute_ms);
     int64_t own = firstwait_now();
     firstwait_span_full(ops_.backward, start, own, 0, -1, -1, FIRSTWAIT_THREAD);
     const auto count = static_cast<size_t>(k.gradient_mb * 262144) + 1;
@@ -139,7 +137,7 @@ class Trainer {
                           static_cast<int64_t>(count * sizeof(float)), FIRSTWAIT_THREAD);
     start = firstwait_begin(ops_.optimizer);
     for (float& g : gradient_) g *= 0.5f;
-    compute(0.05 * k.compute_ms);
+    device_.compute(0.05 * k.compute_ms);
     firstwait_span(ops_.optimizer, start);
     return true;
   }
@@ -158,7 +156,7 @@ class Trainer {
     }
     if (due(k.evaluation_every, k.evaluation_every - 1)) {
       const int64_t start = firstwait_begin(ops_.evaluate);
-      compute(k.evaluation_ms);
+      device_.evaluate(k.evaluation_ms);
       firstwait_span(ops_.evaluate, start);
     }
     if (rank_ == 0 && due(k.checkpoint_every, k.checkpoint_every - 1)) save(k.checkpoint_mb, step);
@@ -201,6 +199,7 @@ class Trainer {
   const Params& p_;
   int rank_;
   Control control_;
+  Device device_;
   Ring ring_;
   Ops ops_;
   std::vector<float> gradient_;

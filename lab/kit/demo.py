@@ -96,13 +96,15 @@ def _enough(seconds):
 
 
 def predicted(bundle, action, *more):
-    gain = ask("what-if", bundle, "--apply", action, *more)["speedup"]
-    if not gain or gain[1] is None:
-        return "–"
-    low, high = gain
+    """(the gain, what binds then) in words."""
+    told = ask("what-if", bundle, "--apply", action, *more)
+    low, high = told["speedup"] or (None, None)
+    then = told["then_bound_by"]
+    if high is None:
+        return "–", then
     if low is None:
-        return f"at most {high:.2f}×"
-    return f"{high:.2f}×" if low >= high * 0.99 else f"{low:.2f}–{high:.2f}×"
+        return f"at most {high:.2f}×", then
+    return f"{high:.2f}×" if low >= high * 0.99 else f"{low:.2f}–{high:.2f}×", then
 
 
 def story(runs, page):
@@ -118,8 +120,10 @@ def story(runs, page):
     rows = []
 
     def tell(title, prediction, before, now):
-        rows.append((title, prediction, before / now))
-        say(f"   {title}: predicted {prediction}, measured {before / now:.2f}×; it computes {utilization(now)} of the time\n")
+        gain, then = prediction
+        rows.append((title, gain, before / now))
+        bound = f" (then bound by {then})" if then else ""
+        say(f"   {title}: predicted {gain}{bound}, measured {before / now:.2f}×; it computes {utilization(now)} of the time\n")
 
     say("2. The first idea: twice as many loader workers.\n")
     prediction = predicted(runs.folder("slow"), "loader.more_workers", "--set", "loader.num_workers=8")

@@ -6,6 +6,10 @@ import threading
 Proof = collections.namedtuple("Proof", "name value")
 
 
+class Void(Exception):
+    """The fault did not take effect: the scenario says nothing. A proof may raise it too."""
+
+
 class Fault:
     family = ""          # of the seven steps of the checklist
     title = ""           # what is done
@@ -14,8 +18,10 @@ class Fault:
     needs = ()           # names in kit.probe
     hosts = 0            # 0: this machine; else so many namespaces
     groups = ()          # controllers of the ranks' control groups
+    program = "lab-job"  # or "torch": lab/job/torch_ddp.py
     job = {}             # options of lab-job beyond the usual
     fixed = None         # a fault from the start: the options that mend it, for a second run
+    sizes = ()           # numbers of ranks at which the throughput is measured first, without Firstwait's say
     owner = None         # whose fault it is, where it is somebody else's
     least = 1            # by which the proof must grow while the fault is there
 

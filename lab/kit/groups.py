@@ -32,9 +32,6 @@ class Group:
             path = folder / f"{PREFIX}{os.getpid()}-{name}"
             path.mkdir(exist_ok=True)
             self.folders[controller], self.versions[controller] = path, version
-            if controller == "cpuset" and version == 1:  # empty until told
-                for file in ("cpuset.mems", "cpuset.cpus"):
-                    write(path / file, (folder / file).read_text())
 
     def paths(self):
         return sorted({str(p) for p in self.folders.values()})

@@ -5,7 +5,10 @@ import pathlib
 import shutil
 import signal
 import subprocess
+import sys
 import time
+
+from kit import device
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 BUILD = pathlib.Path(os.environ.get("FIRSTWAIT_LAB_BUILD", ROOT / "build/release"))
@@ -16,19 +19,31 @@ def program(name):
     return pathlib.Path(named).resolve() if named else BUILD / "bin" / name
 
 
+def torch_python():
+    """A Python that has PyTorch, or None."""
+    for python in dict.fromkeys((sys.executable, "/usr/bin/python3")):
+        if pathlib.Path(python).exists() and subprocess.run([python, "-c", "import torch.distributed"], capture_output=True).returncode == 0:
+            return python
+    return None
+
+
 class Job:
     """`options` are those of lab-job; `knobs` what it is told while it runs."""
 
-    def __init__(self, work, bundle, options, groups=(), hosts=None, name="lab"):
+    def __init__(self, work, bundle, options, groups=(), hosts=None, name="lab", of="lab-job"):
         self.work, self.bundle, self.hosts, self.name = pathlib.Path(work), pathlib.Path(bundle), hosts, name
         self.options = dict({"data": self.work / "data", "ranks": 2, "port": 20000 + os.getpid() % 12000}, **options)
+        self.emulated = of == "lab-job"  # its devices show themselves
+        self.program = [program("lab-job")] if self.emulated else [torch_python(), ROOT / "lab/job/torch_ddp.py"]
         self.state = self.work / f"state-{name}"
+        self.devices = self.work / f"devices-{name}"
         self.checkpoints = self.options.pop("checkpoints", self.work / f"checkpoints-{name}")
         self.groups, self.knobs, self.started = groups, {}, []
         self.ranks = int(self.options["ranks"])
 
-    def _words(self, more=()):
-        words = [program("lab-job"), "--checkpoints", self.checkpoints, "--state", self.state, "--control", self.state / "control"]
+    def _words(self, more=(), devices=None):
+        words = [*self.program, "--checkpoints", self.checkpoints, "--state", self.state, "--control", self.state / "control",
+                 "--devices", devices or self.devices]
         for key, value in self.options.items():
             if value is False or value is None:
                 continue
@@ -47,14 +62,18 @@ class Job:
         watched = [program("firstwait"), "run", "--name", self.name, "--report", self.work / "own-report"]
         log = open(self.work / f"log-{self.name}", "a")
         if self.hosts is None:
-            commands = [[*watched, "--out", self.bundle, "--", *self._words()]]
+            device.make(self.devices, self.ranks if self.emulated else 0)
+            commands = [(self.devices, [*watched, "--out", self.bundle, "--", *self._words()])]
         else:
-            listed = ",".join(self.hosts.addresses())
-            commands = [self.hosts.inside(i, [*watched, "--out", self.bundle / host, "--",
-                                              *self._words(["--addresses", listed, "--rank", i])])
-                        for i, host in enumerate(self.hosts.names)]
-        for command in commands:
-            self.started.append(subprocess.Popen([str(w) for w in command], stdout=log, stderr=log, start_new_session=True))
+            listed, commands = ",".join(self.hosts.addresses()), []
+            for i, host in enumerate(self.hosts.names):
+                own = self.devices / host
+                device.make(own, 1)
+                words = self._words(["--addresses", listed, "--rank", i], own)
+                commands.append((own, self.hosts.inside(i, [*watched, "--out", self.bundle / host, "--", *words])))
+        for own, command in commands:
+            self.started.append(subprocess.Popen([str(w) for w in command], stdout=log, stderr=log, start_new_session=True,
+                                                 env=device.environment(self.work, own, program("libfake_nvml.so"))))
         log.close()
         self.wait_for(lambda: len(list(self.state.glob("rank-*[0-9]"))) == self.ranks, 30, "the ranks did not start")
 
@@ -87,6 +106,13 @@ class Job:
     def pids(self, rank):
         """The trainer first, then its loader workers."""
         return [int(word) for word in (self.state / f"rank-{rank}").read_text().split()]
+
+    def device(self, rank):
+        """What the rank's emulated accelerator says of itself."""
+        return device.read(self.devices / str(rank) if self.hosts is None else self.devices / self.hosts.names[rank] / "0")
+
+    def busy_seconds(self, rank):
+        return self.device(rank)["busy_ns"] / 1e9
 
     def step_files(self):
         return [self.bundle / "steps.jsonl"] if self.hosts is None else \

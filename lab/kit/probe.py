@@ -80,16 +80,21 @@ def _processors(least):
     return None if have >= least else f"needs {least} processors, {have} are allowed"
 
 
+def _torch():
+    from kit.job import torch_python
+    return None if torch_python() else "no Python here has PyTorch (python3-torch)"
+
+
 NEEDS = {
     "root": _root,
     "cgroup.cpu": lambda: _root() or _group("cpu"),
-    "cgroup.cpuset": lambda: _root() or _group("cpuset"),
     "cgroup.memory": lambda: _root() or _group("memory"),
     "cgroup.blkio": lambda: _root() or _group("blkio") or _disk(),
     "namespaces": _namespaces,
     "loss": _loss,
     "tbf": lambda: _qdisc("tbf rate 100mbit burst 32k latency 50ms"),
     "fuse": _fuse,
+    "torch": _torch,
     "two processors": lambda: _processors(2),
 }
 _known = {}

@@ -10,15 +10,12 @@ import subprocess
 import time
 
 from kit import clocks, load, machine, probe
+from kit.fault import Void
 from kit.groups import Group
 from kit.job import Job, program
 from kit.network import Hosts
 
 FAULTS = pathlib.Path(__file__).resolve().parent.parent / "faults"
-
-
-class Void(Exception):
-    """The fault did not take effect: the scenario says nothing."""
 
 
 def names():
@@ -50,7 +47,8 @@ class Lab:
             self.groups = [Group(f"rank{r}", *self.fault.groups) for r in range(ranks)]
         paths = [p.replace("rank0", "rank%") for p in self.groups[0].paths()] if self.groups else ()
         options = dict(options, ranks=ranks)
-        job = Job(self.work, bundle, options, groups=[*paths, *self.shared_groups], hosts=self.hosts, name=name)
+        job = Job(self.work, bundle, options, groups=[*paths, *self.shared_groups], hosts=self.hosts, name=name,
+                  of=self.fault.program)
         job.make_data()
         if self.data:
             job.options["data"] = self.data
@@ -158,6 +156,22 @@ def chronic(lab, truth):
     return before, after
 
 
+def throughput(lab, ranks):
+    """Samples per second of all ranks together, in a run of its own."""
+    options = dict(lab.fault.job, ranks=ranks)
+    lab.job = lab.new_job(lab.work / f"ranks-{ranks}", options, f"ranks-{ranks}")
+    lab.job.start()
+    lab.sleep(8, 40)
+    lab.job.stop()
+    steps = lab.job.steps()
+    seconds = mean_step(steps, steps[0][0] + 2, time.time()) if steps else None
+    return samples_per_second(lab.job, seconds)
+
+
+def samples_per_second(job, seconds):
+    return job.ranks * int(job.options.get("batch", 4)) / seconds if seconds else None
+
+
 def measure(truth, before, after, least):
     truth["proof"] = {"counter": after.name, "before": before.value, "after": after.value}
     s = truth["step_s"]
@@ -202,13 +216,16 @@ def run_scenario(name, out, seed, scale=1.0, say=print):
     try:
         lab = Lab(fault, folder, scale)
         fault.prepare(lab)
+        truth["samples_per_s"] = {ranks: throughput(lab, ranks) for ranks in fault.sizes}
         lab.job = lab.new_job(folder / "bundle", fault.job)
         lab.job.start()
-        lab.foreign = Foreign(lab)
+        lab.foreign, largest = Foreign(lab), lab.job
         before, after = (chronic if fault.fixed is not None else observed)(lab, truth)
         for host, seconds in lab.clock_ahead.items():
             clocks.shift(folder / "bundle" / host, seconds)
         measure(truth, before, after, fault.least)
+        if fault.sizes:
+            truth["samples_per_s"][fault.job["ranks"]] = samples_per_second(largest, truth["step_s"]["during"])
         truth["status"] = "ok"
     except Void as reason:
         truth.update(status="void", reason=str(reason))

@@ -13,7 +13,10 @@ enum class GainModel : unsigned char {
                  // 1)
   replay,        // from the what-if replay or the excess over peers
   excess,        // back to the job's own baseline
-  none           // cannot be predicted from the evidence
+  reads,  // without reads: at most what preparation and the rest of the step allow (input_bound.h)
+  workers,  // with as many loader workers as are needed: at most what the CPUs allow
+  cpus,     // with CPUs enough: at most what the workers allow
+  none      // cannot be predicted from the evidence
 };
 
 struct ActionRow {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "explain/input_bound.h"
 #include "explain/signals.h"
 #include "explain/weigh.h"
 
@@ -45,6 +46,31 @@ std::string binds_next(const View& view, std::span<const Phase> removed) {
   return compute > 0 ? "compute" : "";
 }
 
+std::optional<InputLimit> input_limit(GainModel model) {
+  if (model == GainModel::reads) return InputLimit::reads;
+  if (model == GainModel::workers) return InputLimit::workers;
+  if (model == GainModel::cpus) return InputLimit::cpus;
+  return std::nullopt;
+}
+
+// What still binds when a limit of the input is gone. The mean step is as uncertain as its
+// slowdown.
+void bound_by_input(const View& view, InputLimit limit, double wait_s, Action& action) {
+  const double most = action.speedup.hi;
+  if (!(most > 1)) return;
+  InputBound b = without(input_demand(view, wait_s), limit, most);
+  const auto& a = view.attribution;
+  if (b.speedup.known() && a.slowdown_ci.known() && a.slowdown > 0) {
+    b.speedup.lo *= a.slowdown_ci.lo / a.slowdown;
+    b.speedup.hi = std::min(most, b.speedup.hi * a.slowdown_ci.hi / a.slowdown);
+  }
+  action.speedup = b.speedup;
+  action.then_bound_by = b.bound_by;
+  if (b.missing.empty() || !b.bound_by.empty()) action.assumption = std::move(b.assumption);
+  if (!b.missing.empty())
+    action.assumption += fmt::format("; not measured: {}", fmt::join(b.missing, ", "));
+}
+
 void predict(const View& view, const Tested& tested, GainModel model, Action& action) {
   const auto& a = view.attribution;
   const double step = a.current_s;
@@ -61,6 +87,9 @@ void predict(const View& view, const Tested& tested, GainModel model, Action& ac
       [[fallthrough]];
     case GainModel::replay:
     case GainModel::remove_phase:
+    case GainModel::reads:
+    case GainModel::workers:
+    case GainModel::cpus:
       if (!effect || !(effect->seconds_per_step > 0)) return;
       const double hi = effect->interval.hi > 0 ? effect->interval.hi : effect->seconds_per_step;
       action.speedup.hi = speedup_without(step, hi);
@@ -74,6 +103,8 @@ void predict(const View& view, const Tested& tested, GainModel model, Action& ac
                                                           : tested.hypothesis->accounts_for));
       if (model == GainModel::replay && std::isnan(action.speedup.lo) && effect->interval.lo <= 0)
         action.speedup.lo = 1;
+      if (const auto limit = input_limit(model); limit && tested.cell == Phase::input_wait)
+        bound_by_input(view, *limit, hi, action);
   }
 }
 
@@ -92,7 +123,7 @@ std::vector<Action> actions_for(const View& view, const Tested& tested) {
                     .assumption = {},
                     .then_bound_by = {}};
       predict(view, tested, row.gain, action);
-      if (action.speedup.hi > 1)
+      if (action.speedup.hi > 1 && action.then_bound_by.empty())
         action.then_bound_by = binds_next(view, tested.hypothesis->accounts_for);
       out.push_back(std::move(action));
     }

@@ -9,9 +9,9 @@ constexpr std::string_view kThreadsLimit[] = {"input.thread_oversubscription"};
 constexpr std::string_view kNumaBind[] = {"input.memory_bandwidth", "input.cpu_entitlement"};
 constexpr ActionRow kRows[] = {
     {"cpu.widen_affinity", "Widen the affinity mask to all CPUs of the job", kCpuWidenAffinity,
-     GainModel::remove_phase, "Keep each rank on the NUMA node of its GPU"},
+     GainModel::cpus, "Keep each rank on the NUMA node of its GPU"},
     {"cpu.raise_quota", "Ask for more CPUs (cpus-per-task, CPU limit, cpuset)", kCpuRaiseQuota,
-     GainModel::remove_phase, "Takes them from others on the host"},
+     GainModel::cpus, "Takes them from others on the host"},
     {"threads.limit", "Limit compute threads per process (OMP_NUM_THREADS, torch.set_num_threads)",
      kThreadsLimit, GainModel::remove_phase,
      "Too few slow down CPU operators: try cores divided by processes"},

@@ -16,21 +16,21 @@ constexpr std::string_view kDataPackSmallFiles[] = {"storage.metadata", "storage
 constexpr std::string_view kDataFasterFilesystem[] = {
     "storage.throughput_ceiling", "storage.iops_ceiling", "storage.latency", "storage.capacity"};
 constexpr ActionRow kRows[] = {
-    {"data.local_nvme", "Copy the data set to local NVMe", kDataLocalNvme, GainModel::remove_phase,
+    {"data.local_nvme", "Copy the data set to local NVMe", kDataLocalNvme, GainModel::reads,
      "The first copy takes its time and each node needs the space"},
     {"data.preload_ram", "Load the data set into memory before training", kDataPreloadRam,
-     GainModel::remove_phase, "Only when the set and the job fit in memory together"},
+     GainModel::reads, "Only when the set and the job fit in memory together"},
     {"data.memory_map", "Map the files instead of reading them", kDataMemoryMap, GainModel::none,
      "On network file systems page faults become small reads without read-ahead: measure first"},
     {"data.precache", "Cache decoded or nearby data before the epoch starts", kDataPrecache,
-     GainModel::remove_phase, "The cache must hold the set, or it is evicted before it is used"},
+     GainModel::reads, "The cache must hold the set, or it is evicted before it is used"},
     {"data.shard", "Give each node its own shard of the data set", kDataShard, GainModel::none,
      "Changes the order of samples: shuffle across shards between epochs"},
     {"data.pack_small_files", "Pack small files into a few large ones (tar, record files, LMDB)",
      kDataPackSmallFiles, GainModel::remove_phase,
      "Random access inside a pack needs an index; shuffle within a buffer"},
     {"data.faster_filesystem", "Move the data set to a faster file system or tier",
-     kDataFasterFilesystem, GainModel::remove_phase,
+     kDataFasterFilesystem, GainModel::reads,
      "Its ceiling is shared as well: check who else uses it"},
 };
 }  // namespace

@@ -9,8 +9,7 @@ constexpr std::string_view kLoaderPinMemory[] = {"input.host_copy"};
 constexpr std::string_view kLoaderPrefetch[] = {"input.loader_underprovisioned", "storage.latency"};
 constexpr ActionRow kRows[] = {
     {"loader.more_workers", "Give each rank more loader workers", kLoaderMoreWorkers,
-     GainModel::remove_phase,
-     "Workers need a CPU and memory each: no more of them than allowed cores"},
+     GainModel::workers, "Workers need a CPU and memory each: no more of them than allowed cores"},
     {"loader.persistent_workers", "Keep the loader workers between epochs (persistent_workers)",
      kLoaderPersistentWorkers, GainModel::excess,
      "Workers keep their memory, and their view of the data set, for the whole run"},

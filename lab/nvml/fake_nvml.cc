@@ -1,4 +1,7 @@
-// A library with the face of NVML, for tests: two GPUs whose values a test sets by name.
+// A library with the face of NVML: two GPUs whose values a test sets by name, or those that a job
+// of the lab emulates (devices.h).
+#include <unistd.h>
+
 #include <atomic>
 #include <chrono>
 #include <cstdio>
@@ -7,6 +10,8 @@
 #include <mutex>
 #include <string>
 #include <thread>
+
+#include "devices.h"
 
 namespace {
 
@@ -23,6 +28,11 @@ template <typename T>
 int get(void* device, const char* key, T* out) {
   while (g_hang) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   const std::lock_guard lock(g_mutex);
+  if (lab::device_count()) {
+    const auto value = lab::device_value(static_cast<unsigned>(index_of(device)), key);
+    if (value) *out = static_cast<T>(*value);
+    return value ? 0 : 3;
+  }
   const std::string gpu = std::to_string(index_of(device)) + ".";
   if (g_values.count(gpu + "lost") != 0) return 15;
   const auto found = g_values.find(gpu + key);
@@ -48,7 +58,7 @@ void fake_nvml_hang(int hang) { g_hang = hang != 0; }
 
 int nvmlInit_v2() { return 0; }
 int nvmlDeviceGetCount_v2(unsigned* n) {
-  *n = 2;
+  *n = lab::device_count().value_or(2);
   return 0;
 }
 int nvmlDeviceGetHandleByIndex_v2(unsigned i, void** device) {
@@ -56,20 +66,26 @@ int nvmlDeviceGetHandleByIndex_v2(unsigned i, void** device) {
   return 0;
 }
 int nvmlDeviceGetUUID(void* d, char* text, unsigned n) {
-  std::snprintf(text, n, "GPU-%lld", index_of(d));
+  char host[65] = {};
+  if (lab::device_count() && ::gethostname(host, sizeof host - 1) == 0)
+    std::snprintf(text, n, "GPU-emulated-%s-%lld", host, index_of(d));
+  else
+    std::snprintf(text, n, "GPU-%lld", index_of(d));
   return 0;
 }
 int nvmlDeviceGetName(void*, char* text, unsigned n) {
-  std::snprintf(text, n, "NVIDIA H100 80GB HBM3");
+  std::snprintf(text, n, "%s",
+                lab::device_count() ? "emulated accelerator" : "NVIDIA H100 80GB HBM3");
   return 0;
 }
 int nvmlSystemGetDriverVersion(char* text, unsigned n) {
-  std::snprintf(text, n, "535.161.08");
+  std::snprintf(text, n, "%s", lab::device_count() ? "emulated" : "535.161.08");
   return 0;
 }
 int nvmlDeviceGetUtilizationRates(void* d, unsigned* two) {
+  two[1] = 0;
   const int r = get(d, "util", two);
-  return r != 0 ? r : get(d, "memory_util", two + 1);
+  return r != 0 || lab::device_count() ? r : get(d, "memory_util", two + 1);
 }
 int nvmlDeviceGetMemoryInfo(void* d, unsigned long long* three) {
   const int r = get(d, "free", three + 1);
@@ -88,8 +104,14 @@ int nvmlDeviceGetCurrentClocksThrottleReasons(void* d, unsigned long long* out) 
 int nvmlDeviceGetTemperature(void* d, unsigned, unsigned* out) {
   return get(d, "temperature", out);
 }
+int nvmlDeviceGetTemperatureThreshold(void* d, unsigned type, unsigned* out) {
+  return type == 1 ? get(d, "slowdown", out) : 3;
+}
 int nvmlDeviceGetPowerUsage(void* d, unsigned* out) { return get(d, "power", out); }
 int nvmlDeviceGetEnforcedPowerLimit(void* d, unsigned* out) { return get(d, "power_limit", out); }
+int nvmlDeviceGetPowerManagementDefaultLimit(void* d, unsigned* out) {
+  return get(d, "power_default_limit", out);
+}
 int nvmlDeviceGetTotalEccErrors(void* d, unsigned type, unsigned, unsigned long long* out) {
   return get(d, type == 0 ? "sbe" : "dbe", out);
 }
@@ -148,7 +170,7 @@ int nvmlEventSetWait_v2(void*, FakeEvent* out, unsigned) {
   return 0;
 }
 int nvmlGpmQueryDeviceSupport(void*, unsigned* two) {
-  two[1] = 1;
+  two[1] = lab::device_count() ? 0 : 1;
   return 0;
 }
 int nvmlGpmSampleAlloc(void** sample) {
