@@ -1,5 +1,3 @@
-import sys
-
 from kit import load
 from kit.fault import Fault as Base, Proof
 from kit.groups import Group
@@ -32,7 +30,7 @@ class Fault(Base):
 
     def start(self, lab):
         for _ in range(3):
-            lab.spawn([sys.executable, "-c", READER, lab.work / "data" / "records.bin"], user=NOBODY, group=self.disk)
+            lab.spawn([load.python(), "-c", READER, lab.work / "data" / "records.bin"], user=NOBODY, group=self.disk)
 
     def stop(self, lab):
         lab.end_others()

@@ -189,11 +189,11 @@ class Trainer {
       log_ = ::open((p_.checkpoints + "/train.log").c_str(), O_WRONLY | O_CREAT | O_APPEND, 0644);
     }
     const std::string line = "step " + std::to_string(step) + " loss 1.25\n";
-    for (int64_t i = 0; i < lines; ++i) {
-      const int64_t start = firstwait_now();
-      const bool ok = ::write(log_, line.data(), line.size()) > 0 && ::fsync(log_) == 0;
-      if (ok && firstwait_now() - start >= 500'000) firstwait_span(ops_.log, start);
-    }
+    const int64_t start = firstwait_now();
+    bool ok = true;
+    for (int64_t i = 0; ok && i < lines; ++i)
+      ok = ::write(log_, line.data(), line.size()) > 0 && ::fsync(log_) == 0;
+    if (firstwait_now() - start >= 500'000) firstwait_span(ops_.log, start);
   }
 
   const Params& p_;

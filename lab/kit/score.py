@@ -41,7 +41,7 @@ def judge(truth, report):
     row["place_right"] = bool(first) and (not truth["place"] or bool(where & set(truth["place"])))
     also = right | set(truth.get("also", ()))
     row["false"] = [f["cause"] for f in accusing if f["cause"] not in also]
-    row["onset_error"] = onset_error(truth, report)
+    row["onset_error"] = onset_error(truth, report, first)
     low, high = predicted_gain(first) if row["cause_right"] else (None, None)
     row["predicted"], row["measured"] = [low, high], truth["gain"]
     if not truth["gain"]:
@@ -55,9 +55,10 @@ def judge(truth, report):
     return row
 
 
-def onset_error(truth, report):
-    """Steps between the true and the named onset; 0 when a chronic fault is called one; None when none was named."""
-    named = (report.get("onset") or {}).get("step")
+def onset_error(truth, report, finding):
+    """Steps between the true onset and that of the job, or of the finding; 0 when a chronic fault is called one; None when none
+    was named."""
+    named = ((report.get("onset") or (finding or {}).get("since")) or {}).get("step")
     if truth["chronic"]:
         return 0 if named is None else named
     if named is None or truth["step"][0] is None:

@@ -134,6 +134,10 @@ void choose_window(Evidence& evidence, Ns since, Ns until) {
     series.time.resize(kept);
     series.value.resize(kept);
   }
+  // What was set or happened before the window still holds in it; what came after does not yet.
+  const auto later = [&](Ns time) { return until != kNoTime && time != kNoTime && time > until; };
+  left += std::erase_if(evidence.settings, [&](const Setting& s) { return later(s.time); });
+  left += std::erase_if(evidence.events, [&](const Event& e) { return later(e.start); });
   if (left > 0) evidence.health.add(kAll, kOutside, left);
 }
 

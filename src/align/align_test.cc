@@ -52,6 +52,34 @@ TEST(Align, SortsDropsDuplicatesAndCutsTheWindow) {
   EXPECT_EQ(counted(evidence, "outside_window"), 2U);
 }
 
+TEST(Align, WhatWasSetOrHappenedAfterTheWindowDoesNotHoldInIt) {
+  Evidence evidence;
+  for (int32_t s = 0; s < 5; ++s)
+    evidence.steps.append(kNoName, 0, s, kEpoch + s * 100 * kMs, 100 * kMs);
+  const auto setting = [&](const char* value, Ns time) {
+    evidence.settings.push_back({"rank/0", "storage.read_iops", value, "", time});
+  };
+  setting("72", kEpoch - 100 * kMs);
+  setting("unlimited", kEpoch + 400 * kMs);
+  setting("60", kNoTime);
+  Event event;
+  event.kind = "neighbour_start";
+  event.start = kEpoch - 200 * kMs;
+  evidence.events.push_back(event);
+  event.start = kEpoch + 400 * kMs;
+  evidence.events.push_back(event);
+  AlignOptions options;
+  options.since = kEpoch;
+  options.until = kEpoch + 350 * kMs;
+  align(evidence, options);
+  ASSERT_EQ(evidence.settings.size(), 2U);
+  EXPECT_EQ(evidence.settings[0].value, "72") << "set before, in force";
+  EXPECT_EQ(evidence.settings[1].value, "60") << "no time";
+  ASSERT_EQ(evidence.events.size(), 1U);
+  EXPECT_EQ(evidence.events[0].start, kEpoch - 200 * kMs);
+  EXPECT_EQ(counted(evidence, "outside_window"), 3U);
+}
+
 TEST(Align, TheLastAttemptAfterARestartWins) {
   Evidence evidence;
   for (int32_t s = 0; s < 10; ++s)

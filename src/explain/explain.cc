@@ -66,24 +66,6 @@ size_t gpus_of(const View& view) {
   return gpus;
 }
 
-// The step time that the cost is a share of. Saves and evaluations are segments of their own,
-// outside the ledger's steps: their cost is a share of all steps.
-double step_with(const View& view, const Tested& t) {
-  const auto& a = view.attribution;
-  const bool in_ledger = std::any_of(
-      t.hypothesis->accounts_for.begin(), t.hypothesis->accounts_for.end(),
-      [&](Phase p) { return phase_seconds(view, p) >= 0.5 * t.verdict.effect->seconds_per_step; });
-  if (in_ledger || a.current.empty || a.current.last >= a.steps.size()) return a.current_s;
-  double sum = 0, n = 0;
-  for (size_t s = a.current.first; s <= a.current.last; ++s) {
-    const SegmentKind kind = a.steps.segment[s];
-    if (kind == SegmentKind::warmup || kind == SegmentKind::compile) continue;
-    sum += static_cast<double>(a.steps.time[s]) * 1e-9;
-    ++n;
-  }
-  return n > 0 ? std::max(a.current_s, sum / n) : a.current_s;
-}
-
 void fill_cost(const View& view, const Tested& t, Finding& f) {
   const auto& a = view.attribution;
   if (!t.verdict.effect || !(t.verdict.effect->seconds_per_step >= 0) || !(a.current_s > 0)) return;

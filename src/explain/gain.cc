@@ -28,6 +28,14 @@ std::string all_words(std::span<const Phase> phases) {
   return out;
 }
 
+// What the gain takes away, in words: a phase that holds too little is not it.
+std::string what_leaves(const View& view, const Tested& t) {
+  if (!t.cell) return all_words(t.hypothesis->accounts_for);
+  return phase_seconds(view, *t.cell) >= 0.5 * t.verdict.effect->seconds_per_step
+             ? all_words(std::span<const Phase>(&*t.cell, 1))
+             : "its cost";
+}
+
 // What takes most of the step once the phases of the cause are gone.
 std::string binds_next(const View& view, std::span<const Phase> removed) {
   double compute = 0;
@@ -73,7 +81,7 @@ void bound_by_input(const View& view, InputLimit limit, double wait_s, Action& a
 
 void predict(const View& view, const Tested& tested, GainModel model, Action& action) {
   const auto& a = view.attribution;
-  const double step = a.current_s;
+  const double step = step_with(view, tested);
   const auto& effect = tested.verdict.effect;
   switch (model) {
     case GainModel::none:
@@ -99,8 +107,7 @@ void predict(const View& view, const Tested& tested, GainModel model, Action& ac
                               : fmt::format(
                                     "all of {} leaves the step; the lower end is not known from "
                                     "this evidence alone",
-                                    all_words(tested.cell ? std::span<const Phase>(&*tested.cell, 1)
-                                                          : tested.hypothesis->accounts_for));
+                                    what_leaves(view, tested));
       if (model == GainModel::replay && std::isnan(action.speedup.lo) && effect->interval.lo <= 0)
         action.speedup.lo = 1;
       if (const auto limit = input_limit(model); limit && tested.cell == Phase::input_wait)
@@ -109,6 +116,26 @@ void predict(const View& view, const Tested& tested, GainModel model, Action& ac
 }
 
 }  // namespace
+
+double step_with(const View& view, const Tested& t) {
+  const auto& a = view.attribution;
+  const double cost = t.verdict.effect ? t.verdict.effect->seconds_per_step : kNaN;
+  const bool in_ledger =
+      std::any_of(t.hypothesis->accounts_for.begin(), t.hypothesis->accounts_for.end(),
+                  [&](Phase p) { return phase_seconds(view, p) >= 0.5 * cost; });
+  const bool began = t.verdict.since && t.hypothesis->id.starts_with("workload.") && !a.onset;
+  if (!began && (in_ledger || a.current.empty || a.current.last >= a.steps.size()))
+    return a.current_s;
+  double sum = 0, n = 0;
+  for (size_t s = began ? 0 : a.current.first; s < a.steps.size(); ++s) {
+    if (began ? a.steps.step[s] < t.verdict.since->step : s > a.current.last) continue;
+    const SegmentKind kind = a.steps.segment[s];
+    if (kind == SegmentKind::warmup || kind == SegmentKind::compile) continue;
+    sum += static_cast<double>(a.steps.time[s]) * 1e-9;
+    ++n;
+  }
+  return n > 0 ? std::max(a.current_s, sum / n) : a.current_s;
+}
 
 std::vector<Action> actions_for(const View& view, const Tested& tested) {
   std::vector<Action> out;

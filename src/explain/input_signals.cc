@@ -272,6 +272,12 @@ void weigh_blocked_workers(Weighing& w, const View& view, const Stake& stake) {
       fact("workers wait for data", "loader.fetch", "", loader.reading_share, "ratio", false));
 }
 
+std::optional<Reading> more_threads(const View& view) {
+  const Reading all = total_reading(gauge(view, "firstwait_process_threads"));
+  if (!all.has_before() || !(all.now >= 2 * all.before) || !(all.before > 0)) return std::nullopt;
+  return all;
+}
+
 std::optional<double> loader_workers(const View& view) {
   if (const auto n = setting_number(view, "loader.num_workers")) return n;
   if (!settings(view, "loader.num_workers").empty()) return std::nullopt;

@@ -45,6 +45,8 @@ void weigh_blocked_workers(Weighing& w, const View& view, const Stake& stake);
 // loader.num_workers: from settings, steps or traces; nothing when unknown or not the same
 // everywhere.
 std::optional<double> loader_workers(const View& view);
+// The job's own threads, when there are at least twice as many as before the onset.
+std::optional<Reading> more_threads(const View& view);
 
 // Ranks per host, at least 1.
 double ranks_on(const View& view, std::string_view host_entity);

@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "explain/late_steps.h"
 #include "explain/signals.h"
 #include "explain/weigh.h"
 
@@ -18,7 +19,11 @@ struct Layer {
   std::string_view deep;  // id, or family with a trailing dot
   std::string_view shallow;
   bool elsewhere = false;  // the shallow one may show at another place: who sends sends again
+  bool (*only_if)(const View&) = nullptr;
 };
+
+bool late_by_input(const View& view) { return late_steps(view).wait_for_input(); }
+
 constexpr Layer kLayers[] = {
     {"contention.storage", "storage.throughput_ceiling"},
     {"contention.storage", "storage.iops_ceiling"},
@@ -30,6 +35,7 @@ constexpr Layer kLayers[] = {
     {"network.link_errors", "network.loss_retransmission", true},
     {"input.cpu_entitlement", "input.cpu_saturated"},
     {"input.cpu_entitlement", "input.thread_oversubscription"},
+    {"input.cpu_entitlement", "change.resources"},
     {"workload.checkpoint_growth", "workload.checkpoint_stall"},
     {"workload.checkpoint_stall", "workload.periodic_work"},
     {"workload.evaluation", "workload.periodic_work"},
@@ -37,6 +43,13 @@ constexpr Layer kLayers[] = {
     {"workload.logging_stall", "workload.periodic_work"},
     {"input.worker_respawn", "workload.periodic_work"},
     {"workload.gc_pause", "sync.rotating_straggler"},
+    {"input.", "sync.rotating_straggler", false, late_by_input},
+    {"storage.", "sync.rotating_straggler", false, late_by_input},
+    {"network.", "sync.rotating_straggler", false, late_by_input},
+    {"contention.cpu", "sync.rotating_straggler"},
+    {"contention.storage", "sync.rotating_straggler", false, late_by_input},
+    {"input.thread_oversubscription", "sync.rotating_straggler"},
+    {"input.cpu_saturated", "sync.rotating_straggler"},
     {"gpu.", "sync.straggler"},
     {"node.", "sync.straggler"},
     {"storage.", "sync.straggler"},
@@ -130,7 +143,8 @@ void rank(const View& view, double doubt, std::vector<Tested>& tested) {
       if (!supported(deep) || &deep == &shallow || log_odds(deep, doubt) <= 0) continue;
       const Layer* const layer =
           std::find_if(std::begin(kLayers), std::end(kLayers), [&](const Layer& l) {
-            return names(l.deep, deep.hypothesis->id) && names(l.shallow, shallow.hypothesis->id);
+            return names(l.deep, deep.hypothesis->id) && names(l.shallow, shallow.hypothesis->id) &&
+                   (l.only_if == nullptr || l.only_if(view));
           });
       const bool known = layer != std::end(kLayers);
       const bool changed = shallow.hypothesis->id.starts_with("change.") &&

@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <cmath>
+
 #include "base/text.h"
 #include "explain/input_signals.h"
 
@@ -67,6 +69,13 @@ void weigh(Weighing& w, const View& view, const ReadCeiling& c, const StorageUse
       .link("At its ceiling", u.entity, c.text(rate.now));
 }
 
+// What passes a limit on a control group at most. The kernel grants whole requests in slices of a
+// tenth of a second (block/blk-throttle.c, DFL_THROTL_SLICE): of 68 reads a second 60 pass.
+double granted(const ReadCeiling& c, double limit) {
+  constexpr double kSlices = 10;
+  return c.own.empty() && limit >= kSlices ? kSlices * std::floor(limit / kSlices) : limit;
+}
+
 // The job's own reads against a limit on its control groups: requests wait before they reach the
 // disk, which stays idle and quick.
 void weigh_own_limit(Weighing& w, const View& view, const ReadCeiling& c,
@@ -88,7 +97,7 @@ void weigh_own_limit(Weighing& w, const View& view, const ReadCeiling& c,
     if (!known_now(reads)) continue;
     auto e = row("reads of the rank", std::string(c.own.empty() ? c.metric : c.own), rank, reads,
                  std::string(c.unit), true);
-    if (reads.now < kAtLimit.value * limit) {
+    if (reads.now < kAtLimit.value * granted(c, limit)) {
       if (!w.decided())
         w.contradicts(kPositive,
                       fmt::format("{} reads at {} of its limit", rank, percent(reads.now / limit)),

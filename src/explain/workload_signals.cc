@@ -22,6 +22,15 @@ double window_share(const JobSteps& steps, Phase phase, const Window& w) {
   return whole > 0 ? part / whole : kNaN;
 }
 
+// The first of several occurrences, when far more steps went by before it than between any two.
+std::optional<size_t> began_at(const std::vector<size_t>& when) {
+  constexpr size_t kLeast = 3;
+  if (when.size() < kLeast) return std::nullopt;
+  size_t longest = 0;
+  for (size_t i = 1; i < when.size(); ++i) longest = std::max(longest, when[i] - when[i - 1]);
+  return when[0] > kLeast * longest ? std::optional(when[0]) : std::nullopt;
+}
+
 }  // namespace
 
 double run_seconds(const View& view) {
@@ -42,18 +51,26 @@ PhaseRun phase_run(const View& view, Phase phase) {
   };
   bool any = false;
   for (size_t i = 0; i < n && !any; ++i) any = told(i);
+  // A trace of it in every step is noise of the record; an occurrence is a relevant part of its
+  // step.
+  for (size_t i = 0; i < n; ++i)
+    if (column[i] > 0 &&
+        static_cast<double>(column[i]) >= kRelevantShare.value * static_cast<double>(steps.time[i]))
+      r.when.push_back(i);
+  const auto first = began_at(r.when);
+  if (first) {
+    Onset onset;
+    onset.step = onset.step_hi = steps.step[*first];
+    onset.step_lo = steps.step[*first - (r.when[1] - r.when[0]) + 1];
+    onset.time = steps.start.size() > *first ? steps.start[*first] : kNoTime;
+    r.since = onset;
+  }
   double whole = 0;
-  for (size_t i = 0; i < n; ++i) {
+  for (size_t i = first.value_or(0); i < n; ++i) {
     if (any && !told(i)) continue;
     ++r.steps;
     whole += in_seconds(steps.time[i]);
     r.total_s += in_seconds(column[i]);
-    // A trace of it in every step is noise of the record; an occurrence is a relevant part of its
-    // step.
-    if (static_cast<double>(column[i]) >=
-            kRelevantShare.value * static_cast<double>(steps.time[i]) &&
-        column[i] > 0)
-      r.when.push_back(i);
   }
   if (r.steps > 0) {
     r.per_step_s = r.total_s / static_cast<double>(r.steps);

@@ -1,6 +1,7 @@
 // Work beside the training step itself: how often it comes, what it costs over the whole run, what
 // it coincides with.
 #pragma once
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -18,6 +19,8 @@ inline constexpr Threshold kSlowRatio{
 struct PhaseRun {
   size_t steps = 0;          // looked at
   std::vector<size_t> when;  // indexes of steps in which the phase takes part of the time
+  // Where it began, when the run went on for long without it; its cost is counted from there on.
+  std::optional<Onset> since;
   double total_s = 0, per_step_s = 0;
   double share = 0;  // of the run's time
   double share_before = kNaN,

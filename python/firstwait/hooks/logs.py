@@ -5,6 +5,7 @@ from firstwait import emit
 from firstwait.hooks.state import is_main, now, replace, wrapper
 
 _LEAST = 500_000  # ns: what is shorter is no stall
+_APART = 100_000  # ns: calls that follow each other sooner are one stall, told in pieces of at least _LEAST
 
 
 def _patch_method(cls, name, text):
@@ -12,18 +13,24 @@ def _patch_method(cls, name, text):
     if original is None:
         return
     op = emit.name(text, emit.LOGGING)
+    begun = ended = 0
 
     @wrapper
     @functools.wraps(original)
     def method(self, *args, **kwargs):
+        nonlocal begun, ended
         if not is_main():
             return original(self, *args, **kwargs)
         start = now()
+        if start - ended > _APART:
+            begun = start
         try:
             return original(self, *args, **kwargs)
         finally:
-            if now() - start >= _LEAST:
-                emit.span(op, start)
+            ended = now()
+            if ended - begun >= _LEAST:
+                emit.span(op, begun)
+                begun = ended
 
     replace(cls, name, method)
 

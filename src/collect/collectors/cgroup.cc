@@ -1,5 +1,6 @@
 // Limits, throttling and pressure of the control groups that the job's processes are in: cgroup v1
 // and v2.
+#include <map>
 #include <set>
 
 #include "base/text.h"
@@ -69,6 +70,7 @@ Place place_of(std::string_view text) {
 struct Group {
   Place place;
   std::string label;
+  std::string rank;  // when all of the job's processes in it are of one
   std::vector<std::pair<File, bool>>
       quotas;                           // from the group up to the root; true: the two files of v1
   std::vector<File> periods;            // of v1, parallel to quotas
@@ -93,24 +95,34 @@ class Cgroup final : public Sampling {
  private:
   void adopt(Out& out) {
     generation_ = processes_->generation();
-    std::set<Place> wanted;
+    constexpr size_t kGroupLimit = 64;
+    std::map<Place, std::set<int32_t>> wanted;  // the ranks in each
     for (const JobProcess& p : processes_->list()) {
-      if (p.role == ProcessRole::other || wanted.size() >= 64) continue;
-      if (const auto text =
-              read_whole(root_.proc + "/" + std::to_string(p.pid) + "/cgroup", 64 << 10))
-        wanted.insert(place_of(*text));
+      if (p.role == ProcessRole::other) continue;
+      const auto text = read_whole(root_.proc + "/" + std::to_string(p.pid) + "/cgroup", 64 << 10);
+      if (!text) continue;
+      Place place = place_of(*text);
+      if (wanted.size() < kGroupLimit || wanted.contains(place))
+        wanted[std::move(place)].insert(p.rank);
     }
+    const auto rank = [](const std::set<int32_t>& ranks) {
+      return ranks.size() == 1 && *ranks.begin() >= 0 ? std::to_string(*ranks.begin())
+                                                      : std::string();
+    };
     std::erase_if(groups_, [&](const Group& g) {
-      if (wanted.contains(g.place)) return false;
+      const auto still = wanted.find(g.place);
+      if (still != wanted.end() && rank(still->second) == g.rank) return false;
       for (const SeriesId id : g.ids) out.release(id);
       for (const SeriesId id : g.waiting) out.release(id);
       for (const SeriesId id : g.stalled) out.release(id);
       return true;
     });
-    for (const Place& place : wanted)
+    for (const auto& [place, ranks] : wanted)
       if (std::none_of(groups_.begin(), groups_.end(),
-                       [&](const Group& g) { return g.place == place; }))
+                       [&](const Group& g) { return g.place == place; })) {
         groups_.push_back(open(place));
+        groups_.back().rank = rank(ranks);
+      }
   }
 
   // The first of the usual mount points under which the group exists.
@@ -173,8 +185,14 @@ class Cgroup final : public Sampling {
     return g;
   }
 
+  static std::vector<Label> labels(const Group& g) {
+    std::vector<Label> out = {{"cgroup", g.label}};
+    if (!g.rank.empty()) out.push_back({"rank", g.rank});
+    return out;
+  }
+
   void put(Group& g, size_t what, int64_t value, Out& out) {
-    if (g.ids[what] == kNoSeries) g.ids[what] = out.series(kMetrics[what], {{"cgroup", g.label}});
+    if (g.ids[what] == kNoSeries) g.ids[what] = out.series(kMetrics[what], labels(g));
     out.put(g.ids[what], value);
   }
 
@@ -257,9 +275,11 @@ class Cgroup final : public Sampling {
         if (at == std::string_view::npos || !whole_number(line.substr(at + 6), total)) continue;
         const bool some = line.starts_with("some");
         SeriesId& id = some ? g.waiting[i] : g.stalled[i];
-        if (id == kNoSeries)
-          id = out.series(kMetrics[some ? kWaiting : kStalled],
-                          {{"cgroup", g.label}, {"resource", kResources[i]}});
+        if (id == kNoSeries) {
+          auto of_resource = labels(g);
+          of_resource.push_back({"resource", kResources[i]});
+          id = out.series(kMetrics[some ? kWaiting : kStalled], of_resource);
+        }
         out.put(id, total);
         any = true;
       }

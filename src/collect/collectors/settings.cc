@@ -1,5 +1,7 @@
 // Start-up facts of the job's processes and of this machine: a third of real cases hinge on one of
 // them.
+#include <fmt/format.h>
+
 #include <set>
 
 #include "base/text.h"
@@ -219,6 +221,7 @@ class Settings final : public Sampling {
       if (const auto groups = read_whole(at + "/cgroup", 64 << 10)) {
         cpuset(rank, *groups, out);
         read_limits(rank, *groups, out);
+        cpu_quota(rank, *groups, out);
       }
       if (all) trainer(p, rank, at, out);
     }
@@ -331,8 +334,51 @@ class Settings final : public Sampling {
       }
       return false;
     });
-    tell_limit(out, rank, "storage.read_bytes_per_second", bytes, source);
-    tell_limit(out, rank, "storage.read_iops", reads, source);
+    const auto tell = [&](const char* key, int64_t value) {
+      tell_limit(out, rank, key, value > 0 ? std::to_string(value) : std::string(), source);
+    };
+    tell("storage.read_bytes_per_second", bytes);
+    tell("storage.read_iops", reads);
+  }
+
+  // Cores that the CPU quota allows: the tightest of the rank's control group and those above it.
+  void cpu_quota(const std::string& rank, std::string_view groups, Out& out) {
+    double cores = 0;
+    std::string source;
+    const auto tighter = [&](std::string_view used, std::string_view period,
+                             const std::string& where) {
+      int64_t u = 0, p = 0;
+      if (!whole_number(trim(used), u) || !whole_number(trim(period), p) || u <= 0 || p <= 0)
+        return;  // "max" or -1: no quota
+      const double value = static_cast<double>(u) / static_cast<double>(p);
+      if (cores > 0 && value >= cores) return;
+      cores = value;
+      source = where;
+    };
+    each_group(groups, [&](std::string_view controllers, std::string path) {
+      const auto names = split(controllers, ',');
+      const bool v1 = std::find(names.begin(), names.end(), "cpu") != names.end();
+      if (!v1 && !controllers.empty()) return false;
+      constexpr int kDepth = 64;
+      for (int depth = 0; depth < kDepth; ++depth) {
+        for (const char* dir : {v1 ? "/cpu,cpuacct" : "", v1 ? "/cpu" : "/unified"}) {
+          const std::string at = root_.sys + "/fs/cgroup" + dir + path + "/cpu.";
+          if (v1) {
+            const auto used = read_line(at + "cfs_quota_us"), per = read_line(at + "cfs_period_us");
+            if (used && per) tighter(*used, *per, at + "cfs_quota_us");
+          } else if (const auto max = read_line(at + "max")) {
+            const size_t blank = std::min(max->find(' '), max->size());
+            tighter(std::string_view(*max).substr(0, blank),
+                    std::string_view(*max).substr(std::min(blank + 1, max->size())), at + "max");
+          }
+        }
+        if (path.empty()) break;
+        path.resize(path.rfind('/'));
+      }
+      return false;
+    });
+    limited_.insert(rank + "cpu.quota_cores");  // that there is none is told too
+    tell_limit(out, rank, "cpu.quota_cores", cores > 0 ? fmt::format("{:.4g}", cores) : "", source);
   }
 
   template <class F>
@@ -346,13 +392,13 @@ class Settings final : public Sampling {
   }
 
   // A limit that was lifted is told as well: what it was would be believed otherwise.
-  void tell_limit(Out& out, const std::string& rank, const char* key, int64_t value,
+  void tell_limit(Out& out, const std::string& rank, const char* key, const std::string& value,
                   const std::string& source) {
-    if (value > 0)
+    if (!value.empty())
       limited_.insert(rank + key);
     else if (!limited_.contains(rank + key))
       return;
-    set(out, rank, key, value > 0 ? std::to_string(value) : "unlimited", source);
+    set(out, rank, key, value.empty() ? "unlimited" : value, source);
   }
 
   // Versions as the libraries that are mapped tell them.

@@ -76,6 +76,15 @@ void weigh_host(Weighing& w, const View& view, const CpuRoom& room, const Readin
                             "ratio", true))
         .hints(0, std::move(e))
         .where(room.host);
+    // The others' part is as it was, and the job itself has more that wants to run.
+    if (const auto threads = more_threads(view);
+        threads && foreign.has_before() && foreign.now < 1.5 * foreign.before)
+      w.contradicts(kStrong + kWeak,
+                    fmt::format("others use {:.1f} CPUs, as before, while the job's threads went "
+                                "from {:.0f} to {:.0f}",
+                                foreign.now, threads->before, threads->now),
+                    row("threads of the job", "firstwait_process_threads", room.host, *threads,
+                        "threads", false));
     because = fmt::format("other workloads use {:.1f} of the {:.0f} CPUs and come before the job",
                           foreign.now, room.host_cpus);
     w.link("Neighbours take the CPUs", room.host,

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "explain/input_signals.h"
+#include "explain/workload_signals.h"
 
 namespace firstwait {
 namespace {
@@ -22,6 +23,28 @@ constexpr Threshold kThrottled{
     "Documentation/scheduler/sched-bwc.rst: throttled_time is time in which runnable threads "
     "were held; 5 % of it is the step share reported"};
 constexpr Threshold kThresholds[] = {kRelevantShare, kFull, kIdle, kThrottled};
+
+// A quota that holds the training thread makes all of its work take longer, wherever it is then.
+constexpr Phase kHeld[] = {Phase::input_wait, Phase::h2d,  Phase::forward,    Phase::backward,
+                           Phase::optimizer,  Phase::host, Phase::collective, Phase::unexplained};
+
+// What the steps lost to it: their growth, or without a past what a held rank takes more than its
+// peers. Unknown when neither can be told.
+Stake held_stake(const View& view, const std::vector<Reading>& throttled) {
+  Stake s;
+  const auto holds = [](const Reading& r) { return r.now >= kThrottled.value; };
+  if (std::none_of(throttled.begin(), throttled.end(), holds)) return s;
+  s = stake(view, kHeld);
+  if (s.before_s == s.before_s || s.state == Stake::State::unknown) return s;
+  s.state = Stake::State::unknown;
+  for (const auto& rank : view.attribution.rank_stats) {
+    const Reading* r = of_entity(throttled, fmt::format("rank/{}", rank.rank));
+    if (r == nullptr || !holds(*r) || !(rank.ratio_to_peers >= kSlowRatio.value)) continue;
+    s.excess_s = rank.own_s * (1 - 1 / rank.ratio_to_peers);
+    s.state = Stake::State::present;
+  }
+  return s;
+}
 
 // The training thread and its loader workers want one CPU each.
 double wanted(const View& view, const CpuRoom& room) {
@@ -79,10 +102,14 @@ Verdict test(const View& view) {
   Weighing w;
   // Idle GPUs are a stake of their own when no phases were recorded.
   const Stake input = stake(view, {Phase::input_wait}), any = stake(view, kPhasesExplained);
+  const auto throttled = rate(view, "firstwait_cgroup_cpu_throttled_seconds_total");
+  const Stake of_held = held_stake(view, throttled);
+  const bool held = of_held.state == Stake::State::present;
   // Where neither is at stake, the input wait is what the reader asks about.
   const bool other = input.state != Stake::State::present && any.state == Stake::State::present;
-  if (!w.gate(other ? any : input)) return std::move(w).verdict("", {});
-  weigh_blocked_workers(w, view, other ? any : input);
+  const Stake asked = held ? of_held : other ? any : input;
+  if (!w.gate(asked)) return std::move(w).verdict("", {});
+  if (!held) weigh_blocked_workers(w, view, asked);
   std::string because;
   double all_allowed = kNaN;
   bool seen = false;
@@ -96,7 +123,7 @@ Verdict test(const View& view) {
     seen = true;
     weigh_room(w, view, room, because);
   }
-  for (const auto& r : rate(view, "firstwait_cgroup_cpu_throttled_seconds_total")) {
+  for (const auto& r : throttled) {
     if (r.now >= kThrottled.value) {
       w.supports(kStrong,
                  row("held by the CPU quota", "firstwait_cgroup_cpu_throttled_seconds_total",
@@ -104,7 +131,7 @@ Verdict test(const View& view) {
       if (because.empty())
         because = fmt::format("the CPU quota holds its threads {:.2g} s in each second", r.now);
       w.where(r.entity);
-      if (r.has_before() && r.before >= 0.5 * r.now && input.before_s == input.before_s)
+      if (r.has_before() && r.before >= 0.5 * r.now && asked.before_s == asked.before_s)
         w.contradicts(kPositive, fmt::format("throttled as much before: {:.2g} s/s", r.before),
                       row("held before as well", "firstwait_cgroup_cpu_throttled_seconds_total",
                           r.entity, r, "s/s", false));
@@ -117,7 +144,7 @@ Verdict test(const View& view) {
   if (!seen && !w.decided() && all_allowed > 0)
     w.contradicts(kStrong, fmt::format("all {:.0f} CPUs of the host are allowed", all_allowed),
                   fact("CPUs allowed", "cpu.affinity", "", all_allowed, "CPUs", false));
-  if (w.decided() && seen && any.before_s == any.before_s) {
+  if (w.decided() && seen && asked.before_s == asked.before_s) {
     bool changed = false;
     for (const auto& c : setting_changes(view, "cpu."))
       changed = changed || at_onset(view, c.to->time);

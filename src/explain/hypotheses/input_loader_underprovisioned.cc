@@ -40,7 +40,8 @@ void weigh_idle_cores(Weighing& w, const View& view, double workers) {
     const bool whole = !room.confined() && known_now(room.host_busy);
     const Reading& used = known_now(room.used) && !whole ? room.used : room.host_busy;
     if (!known_now(used)) continue;
-    if (room.allowed - used.now >= 1 && used.now < kBusy.value * room.allowed) {
+    // One more worker wants a CPU; it is there also when sampling makes it a little less.
+    if (room.allowed - used.now >= kBusy.value && used.now < kBusy.value * room.allowed) {
       w.hints(kWeak, fact("allowed CPUs idle", "node_cpu_seconds_total", room.entity,
                           room.allowed - used.now, "CPUs", true));
     } else {

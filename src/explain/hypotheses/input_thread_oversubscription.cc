@@ -44,13 +44,19 @@ double planned_threads(const View& view, const CpuRoom& room, std::string* how) 
 void weigh_others(Weighing& w, const View& view) {
   for (const auto& room : cpu_rooms(view)) {
     if (!known_now(room.used) || !known_now(room.host_busy) || room.confined()) continue;
-    double used = 0;  // of the whole host: a rank's own room holds a part of it
+    double used = 0, used_before = kNaN;  // of the whole host: a rank's own room holds a part of it
     for (const auto& other : cpu_rooms(view))
-      if (other.host == room.host && known_now(other.used)) used = std::max(used, other.used.now);
+      if (other.host == room.host && known_now(other.used) && other.used.now > used) {
+        used = other.used.now;
+        used_before = other.used.before;
+      }
     Reading others = room.host_busy;
     others.now -= used;
-    others.before = kNaN;
+    others.before = room.host_busy.has_before() && room.used.has_before()
+                        ? std::max(0.0, room.host_busy.before - used_before)
+                        : kNaN;
     if (others.now <= used) return;
+    if (others.has_before() && others.now < 1.5 * others.before && more_threads(view)) return;
     w.contradicts(
         kStrong, fmt::format("other programs use {:.1f} CPUs, the job {:.1f}", others.now, used),
         row("CPUs that others use", "node_cpu_seconds_total", room.host, others, "CPUs", false));
@@ -91,6 +97,9 @@ Verdict test(const View& view) {
     break;
   }
   const auto threads = sum_by_entity(gauge(view, "firstwait_process_threads"));
+  if (const auto more = more_threads(view))
+    w.hints(kPositive,
+            row("threads of the job", "firstwait_process_threads", "", *more, "threads", true));
   for (const auto& room : cpu_rooms(view)) {
     std::string how;
     const double planned = planned_threads(view, room, &how);

@@ -20,7 +20,11 @@ constexpr Threshold kNormal{"normal loss", 1e-4, "ratio", "Guo et al., Pingmesh,
 constexpr Threshold kTimeout{
     "shortest TCP timeout", 0.2, "s",
     "Linux TCP_RTO_MIN = HZ/5: each timeout stops its connection for 0.2 s or longer"};
-constexpr Threshold kThresholds[] = {kLossy, kNormal, kTimeout, kRise, kCounted};
+constexpr Threshold kLongest{
+    "wait for one retransmission", 1, "s",
+    "RFC 6298, 2.1: before anything is measured a segment is sent again after 1 s; longer waits "
+    "are several retransmissions"};
+constexpr Threshold kThresholds[] = {kLossy, kNormal, kTimeout, kLongest, kRise, kCounted};
 constexpr Phase kPhasesExplained[] = {Phase::collective, Phase::p2p, Phase::input_wait,
                                       Phase::checkpoint, Phase::unexplained};
 // Sequence errors and ACK timeouts are retransmissions. (out_of_sequence also counts adaptive
@@ -65,6 +69,42 @@ void weigh_rise(Weighing& w, const Reading& r, std::string_view what, std::strin
         fmt::format("{} did not rise: {:.2g} → {:.2g} per second", what, r.before, r.now),
         row(fmt::format("{} as before", what), std::string(metric), r.entity, r, "1/s", false));
   }
+}
+
+// Loopback counts its segments as well; what never leaves the host is not lost on a wire.
+void weigh_left_the_host(Weighing& w, const View& view, const std::string& host) {
+  // Of a packet on a virtual card up to 64 KiB may be segments of 1448 bytes.
+  constexpr double kSegmentsPerPacket = 45;
+  const auto segments = sum_by_entity(rate(view, "node_netstat_Tcp_OutSegs"));
+  const Reading* sent = of_entity(segments, host);
+  const std::string prefix = "nic/" + std::string(id_of(host)) + ":";
+  double packets = 0;
+  bool known = false;
+  for (const auto& r : rate(view, "node_network_transmit_packets_total")) {
+    if (!r.entity.starts_with(prefix) || r.entity == prefix + "lo" || !(r.now >= 0)) continue;
+    known = true;
+    packets += r.now;
+  }
+  if (sent == nullptr || !known || kSegmentsPerPacket * packets >= 0.5 * sent->now) return;
+  w.contradicts(kVeryStrong,
+                fmt::format("of {:.0f} segments a second its cards send {:.2g} packets: they stay "
+                            "on the host",
+                            sent->now, packets),
+                fact("packets that leave the host", "node_network_transmit_packets_total", host,
+                     packets, "1/s", false));
+}
+
+// A handful of segments cannot hold up every step: each costs a timeout at most.
+void weigh_enough(Weighing& w, const View& view, const Reading& sent_again) {
+  double lost = 0;
+  for (const Phase p : kPhasesExplained) lost += phase_excess(view, p);
+  const double per_step = sent_again.now * view.attribution.current_s;
+  if (!(per_step * kLongest.value < lost)) return;
+  w.contradicts(
+      kStrong,
+      fmt::format("{:.2g} segments sent again in a step cannot cost {}", per_step, seconds(lost)),
+      fact("segments sent again in a step", "node_netstat_Tcp_RetransSegs", sent_again.entity,
+           per_step, "1/step", false));
 }
 
 // Segments that the host sends again are not the job's when its connections end on the host itself,
@@ -133,6 +173,8 @@ Verdict test(const View& view) {
         w.hints(kWeak, row("TCP timeouts, 0.2 s each or longer", "node_netstat_TcpExt_TCPTimeouts",
                            timeouts.entity, timeouts, "1/s", true));
     weigh_own_peers(w, view);
+    weigh_left_the_host(w, view, t.share.entity);
+    weigh_enough(w, view, t.count);
     add_place(w, view, t.share.entity);
     w.link("Packets are lost", std::string(id_of(t.share.entity)),
            percent_text(t.share.now) + " sent again");

@@ -9,6 +9,7 @@
 
 #include "explain/input_signals.h"
 #include "explain/late_groups.h"
+#include "explain/late_steps.h"
 #include "explain/placing.h"
 #include "explain/replay_view.h"
 
@@ -23,8 +24,8 @@ constexpr Threshold kZ{"robust z", 3.5, "",
 constexpr Threshold kPersistence{
     "share of windows", 0.5, "ratio",
     "arXiv 2505.05713: what explains most; less is a rotating straggler"};
-constexpr Threshold kThresholds[] = {kStraggling, kMostOfIt, kReplayError,
-                                     kPeerSpread, kZ,        kPersistence};
+constexpr Threshold kThresholds[] = {kStraggling,  kMostOfIt, kReplayError, kPeerSpread, kZ,
+                                     kPersistence, kLateStep, kTurns,       kStall};
 
 // The logarithm of the largest Bayes factor against chance that a p-value can stand for.
 double llr_of_p(double p) {
@@ -253,10 +254,41 @@ Verdict from_peers(const View& view) {
   return v;
 }
 
+// Not late for long, but again and again, and always the same one.
+Verdict from_stalls(const View& view, const LateSteps& l) {
+  Weighing w;
+  const int32_t rank = l.latest();
+  const std::string entity = fmt::format("rank/{}", rank);
+  w.supports(kPositive,
+             fact("time lost to late ranks", "rank.own_time", "", l.cost(), "ratio", true));
+  w.hints(kPositive, fact("late steps that are this rank's", "rank.own_time", entity,
+                          l.share_of_latest(), "ratio", true));
+  add_rank(w, view, rank);
+  w.link("One rank stalls again and again", entity,
+         fmt::format("in {} of {} steps", l.by_rank.at(rank), l.steps));
+  if (l.wait_for_input())
+    w.link("It waits for input then", entity, percent(l.input_s / l.lost_s) + " of it");
+  Verdict v = std::move(w).verdict(
+      fmt::format("rank {} stalls in {} of {} steps, {} of all late steps{}", rank,
+                  l.by_rank.at(rank), l.steps, percent(l.share_of_latest()),
+                  l.wait_for_input() ? ", by input wait" : ""),
+      {});
+  if (v.outcome == Outcome::supported) {
+    const double each = l.lost_s / static_cast<double>(l.steps);
+    v.effect = Effect{each, {kNaN, each}};
+  }
+  return v;
+}
+
 Verdict test(const View& view) {
   if (const WhatIf* replay = believable_replay(view)) return from_replay(view, *replay);
   if (!view.attribution.straggles.empty()) return from_episodes(view);
-  return from_peers(view);
+  Verdict by_peers = from_peers(view);
+  if (by_peers.outcome == Outcome::supported) return by_peers;
+  if (const auto& r = view.attribution.what_if; r && r->by_stage.size() > 1) return by_peers;
+  const LateSteps l = late_steps(view);
+  return l.matter() && l.one_rank(view.attribution.ranks.ranks.size()) ? from_stalls(view, l)
+                                                                       : by_peers;
 }
 
 }  // namespace

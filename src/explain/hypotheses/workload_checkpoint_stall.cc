@@ -76,6 +76,7 @@ Verdict test(const View& view) {
                         times(m.ratio)),
       {"checkpoint events with times or steps", "step phases with checkpoint"});
   if (v.outcome == Outcome::supported && cost > 0) v.effect = Effect{cost, {kNaN, cost}};
+  if (run.per_step_s > 0) v.since = run.since;
   v.throughout = run.per_step_s > 0 && throughout(run);
   return v;
 }

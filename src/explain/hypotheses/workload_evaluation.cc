@@ -55,6 +55,7 @@ Verdict test(const View& view) {
   auto v = std::move(w).verdict(
       because, {"evaluation events with times or steps", "step phases with evaluation"});
   if (v.outcome == Outcome::supported && cost > 0) v.effect = Effect{cost, {kNaN, cost}};
+  if (run.per_step_s > 0) v.since = run.since;
   v.throughout = run.per_step_s > 0 && throughout(run);
   return v;
 }

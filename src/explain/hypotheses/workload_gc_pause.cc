@@ -55,6 +55,7 @@ Verdict test(const View& view) {
                   percent(run.share)),
       {});
   if (v.outcome == Outcome::supported) v.effect = Effect{run.per_step_s, {kNaN, run.per_step_s}};
+  if (run.per_step_s > 0) v.since = run.since;
   v.throughout = throughout(run);
   return v;
 }

@@ -41,6 +41,7 @@ Verdict test(const View& view) {
   auto v = std::move(w).verdict(
       fmt::format("writing logs holds the training thread {} of the time", percent(run.share)), {});
   if (v.outcome == Outcome::supported) v.effect = Effect{run.per_step_s, {kNaN, run.per_step_s}};
+  if (run.per_step_s > 0) v.since = run.since;
   return v;
 }
 

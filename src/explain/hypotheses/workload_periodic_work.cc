@@ -5,6 +5,7 @@
 #include <map>
 
 #include "explain/input_signals.h"
+#include "explain/late_steps.h"
 #include "explain/workload_signals.h"
 
 namespace firstwait {
@@ -81,6 +82,16 @@ Verdict test(const View& view) {
         fmt::format("{} of what these steps take longer is waiting for input", percent(waits)),
         fact("waiting for input, of what they take longer", "ledger.input_wait", "", waits, "ratio",
              false));
+  // Rank 0 saves and logs for all; another rank alone has no work of its own.
+  const LateSteps late = late_steps(view);
+  const size_t ranks = view.attribution.ranks.ranks.size();
+  if (ranks > 2 && late.matter() && late.one_rank(ranks) && late.latest() != 0)
+    w.contradicts(
+        kVeryStrong,
+        fmt::format("rank {} alone is late in {} of the late steps", late.latest(),
+                    percent(late.share_of_latest())),
+        fact("late steps of one rank", "rank.own_time", fmt::format("rank/{}", late.latest()),
+             late.share_of_latest(), "ratio", false));
   if (const auto n = epoch_steps(view); n && *n == period)
     w.contradicts(kVeryStrong,
                   fmt::format("an epoch has {} steps: the slow step is its start", period),

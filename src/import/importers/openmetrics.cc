@@ -300,7 +300,8 @@ class MetricsReader final : public LineReader {
         (name.starts_with("node_mountstats_") || name.starts_with("node_filesystem_")))
       return "mount/" + h + ":" + *mount;
     const std::string* rank = find(labels, "rank");
-    if (rank != nullptr && name.starts_with("firstwait_process_") && parse_int(*rank))
+    if (rank != nullptr && parse_int(*rank) &&
+        (name.starts_with("firstwait_process_") || name.starts_with("firstwait_cgroup_")))
       return "rank/" + *rank;
     return "host/" + h;
   }
