@@ -123,7 +123,9 @@ double step_with(const View& view, const Tested& t) {
   const bool in_ledger =
       std::any_of(t.hypothesis->accounts_for.begin(), t.hypothesis->accounts_for.end(),
                   [&](Phase p) { return phase_seconds(view, p) >= 0.5 * cost; });
-  const bool began = t.verdict.since && t.hypothesis->id.starts_with("workload.") && !a.onset;
+  const bool counted_since = t.hypothesis->id.starts_with("workload.") ||
+                             (t.hypothesis->id.starts_with("sync.") && a.straggles.empty());
+  const bool began = t.verdict.since && !a.onset && counted_since;
   if (!began && (in_ledger || a.current.empty || a.current.last >= a.steps.size()))
     return a.current_s;
   double sum = 0, n = 0;

@@ -8,6 +8,7 @@
 
 #include "base/stats.h"
 #include "explain/late_groups.h"
+#include "explain/workload_signals.h"
 
 namespace firstwait {
 namespace {
@@ -131,6 +132,7 @@ LateSteps late_steps(const View& view) {
   const double least_s = kStall.value * resolution(all) / 1.349;
   size_t stalls = 0, nearly = 0;
   std::set<std::pair<int32_t, int32_t>> late;
+  std::vector<size_t> looked_at, late_at;  // columns
   for (size_t i = 0, end = 0; i < all.size(); i = end) {
     const Own* most = &all[i];
     for (end = i; end < all.size() && all[end].column == all[i].column; ++end) {
@@ -139,7 +141,7 @@ LateSteps late_steps(const View& view) {
       stalls += z >= kStall.value ? 1 : 0;
       nearly += z >= kNearly && z < kStall.value ? 1 : 0;
     }
-    ++out.steps;
+    looked_at.push_back(most->column);
     out.time_s += static_cast<double>(a.steps.time[most->column]) * 1e-9;
     const double lost = std::max(0.0, most->seconds - most->others);
     out.slowest_s += lost;
@@ -148,12 +150,22 @@ LateSteps late_steps(const View& view) {
       continue;
     // A rank that is late for a long while is a straggler of its own.
     if (lasting(groups, most->rank, a.steps.step[most->column])) continue;
-    ++out.late;
+    late_at.push_back(most->column);
     ++out.by_rank[most->rank];
     late.emplace(most->rank, a.steps.step[most->column]);
     out.lost_s += lost;
   }
+  out.steps = looked_at.size();
+  out.late = late_at.size();
   out.input_s = input_wait_of(view, late);
+  if (const auto first = began_at(late_at)) {
+    out.since = onset_at(a.steps, *first, late_at[1] - late_at[0]);
+    for (const size_t column : looked_at) {
+      if (column >= *first) break;
+      --out.steps;
+      out.time_s -= static_cast<double>(a.steps.time[column]) * 1e-9;
+    }
+  }
   // Stalls stand apart from the noise. A tail that thins out evenly fills the place before them.
   const double crowd =
       static_cast<double>(nearly) - kNearlyByChance * static_cast<double>(all.size());

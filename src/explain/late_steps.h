@@ -3,6 +3,7 @@
 #pragma once
 #include <cstdint>
 #include <map>
+#include <optional>
 
 #include "explain/placing.h"
 #include "explain/weigh.h"
@@ -28,6 +29,9 @@ struct LateSteps {
   double spread = kNaN;  // robust standard deviation of ln(own time / the others')
   double slowest_s = 0;  // lost to the slowest rank of every step, be it late or not
   bool tailed = false;   // long tails without a gap: noise, not stalls
+  // Where they began, when the run went on for long without; the times above are then from there
+  // on.
+  std::optional<Onset> since;
 
   double cost() const { return time_s > 0 ? lost_s / time_s : 0; }  // share of the time
   // Enough of them, and dear enough, to be told.

@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "explain/late_groups.h"
 #include "explain/late_steps.h"
 #include "explain/signals.h"
 #include "explain/weigh.h"
@@ -22,7 +23,13 @@ struct Layer {
   bool (*only_if)(const View&) = nullptr;
 };
 
-bool late_by_input(const View& view) { return late_steps(view).wait_for_input(); }
+// What makes ranks late is the wait for input.
+bool late_by_input(const View& view) {
+  const auto groups = persistent_groups(view);
+  if (groups.empty()) return late_steps(view).wait_for_input();
+  const auto phase = late_phase(view, groups.front());
+  return phase && phase->phase == Phase::input_wait;
+}
 
 constexpr Layer kLayers[] = {
     {"contention.storage", "storage.throughput_ceiling"},
@@ -52,6 +59,8 @@ constexpr Layer kLayers[] = {
     {"input.cpu_saturated", "sync.rotating_straggler"},
     {"gpu.", "sync.straggler"},
     {"node.", "sync.straggler"},
+    {"storage.", "sync.straggler", true,
+     late_by_input},  // a server's slowness shows at its clients
     {"storage.", "sync.straggler"},
     {"network.", "sync.straggler"},
     {"input.", "sync.straggler"},

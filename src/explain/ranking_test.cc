@@ -194,5 +194,39 @@ TEST(Ranking, TheCauseAtTheEndOfAChainIsTheFinding) {
   EXPECT_GT(tested[2].confidence, 0.9);
 }
 
+// Ranks 0 and 1 stall in turn; `phase` says in what.
+ViewBuilder stalls_in_turn(Phase phase) {
+  ViewBuilder b = slow_input();
+  auto& a = b.attribution();
+  auto& t = b.evidence().steps;
+  a.ranks.steps = 60;
+  a.ranks.ranks = {0, 1};
+  for (int32_t r = 0; r < 2; ++r)
+    for (int32_t s = 0; s < 60; ++s) {
+      const bool late = s % 4 == 0 && s / 4 % 2 == r;
+      a.ranks.own_time.push_back(late ? 303'400'000 : 103'400'000);
+      const auto row = t.append(kNoName, r, s, kNoTime, 300'000'000);
+      t.set_phase(row, Phase::input_wait, 1'000'000);
+      t.set_phase(row, phase, late ? 201'000'000 : 1'000'000);
+    }
+  for (int32_t s = 0; s < 60; ++s) {
+    a.steps.step.push_back(s);
+    a.steps.time.push_back(s % 4 == 0 ? 300'000'000 : 100'000'000);
+    a.steps.segment.push_back(SegmentKind::steady);
+  }
+  return b;
+}
+
+TEST(Ranking, StallsInTurnBelongToTheInputOnlyWhenTheyWaitForIt) {
+  const Hypothesis turns = hypothesis("sync.rotating_straggler", kCollective);
+  const Hypothesis disk = hypothesis("storage.latency", kInput);
+  for (const Phase phase : {Phase::input_wait, Phase::host}) {
+    const auto b = stalls_in_turn(phase);
+    std::vector<Tested> tested = {supported(turns, 3), supported(disk, 3, {"storage/x"})};
+    rank(b.view(), 0, tested);
+    EXPECT_EQ(tested[0].deeper, phase == Phase::input_wait ? &disk : nullptr);
+  }
+}
+
 }  // namespace
 }  // namespace firstwait

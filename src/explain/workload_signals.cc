@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <map>
 #include <set>
 
 #include "base/stats.h"
@@ -22,7 +24,45 @@ double window_share(const JobSteps& steps, Phase phase, const Window& w) {
   return whole > 0 ? part / whole : kNaN;
 }
 
-// The first of several occurrences, when far more steps went by before it than between any two.
+// Where occurrences began to take longer: each of those after it longer than each before, which
+// happens by chance once in a binomial coefficient. Nothing where several places are such: they
+// grow.
+std::optional<size_t> longer_from(const std::vector<Ns>& taken) {
+  constexpr size_t kEachSide = 3;
+  constexpr double kChance = 0.01;
+  std::optional<size_t> best;
+  for (size_t k = kEachSide; k + kEachSide <= taken.size(); ++k) {
+    const auto at = taken.begin() + static_cast<std::ptrdiff_t>(k);
+    const Ns before = *std::max_element(taken.begin(), at),
+             after = *std::min_element(at, taken.end());
+    const double n = static_cast<double>(taken.size()), x = static_cast<double>(k);
+    const double ways = std::exp(std::lgamma(n + 1) - std::lgamma(x + 1) - std::lgamma(n - x + 1));
+    if (static_cast<double>(after) < kSlowRatio.value * static_cast<double>(before) ||
+        ways * kChance < n)
+      continue;
+    if (best) return std::nullopt;
+    best = k;
+  }
+  return best;
+}
+
+// Ranks of which each spends at least half of what the first of them does, when others do not.
+std::vector<int32_t> ranks_with(const View& view, Phase phase) {
+  const StepTable& t = view.evidence.steps;
+  std::map<int32_t, double> spent;
+  for (size_t row = 0; row < t.size(); ++row)
+    spent[t.rank[row]] += in_seconds(std::max<Ns>(t.phase(row, phase), 0));
+  double most = 0;
+  for (const auto& [rank, seconds] : spent) most = std::max(most, seconds);
+  std::vector<int32_t> out;
+  for (const auto& [rank, seconds] : spent)
+    if (most > 0 && seconds >= 0.5 * most) out.push_back(rank);
+  if (out.size() == spent.size()) out.clear();
+  return out;
+}
+
+}  // namespace
+
 std::optional<size_t> began_at(const std::vector<size_t>& when) {
   constexpr size_t kLeast = 3;
   if (when.size() < kLeast) return std::nullopt;
@@ -31,7 +71,13 @@ std::optional<size_t> began_at(const std::vector<size_t>& when) {
   return when[0] > kLeast * longest ? std::optional(when[0]) : std::nullopt;
 }
 
-}  // namespace
+Onset onset_at(const JobSteps& steps, size_t column, size_t every) {
+  Onset onset;
+  onset.step = onset.step_hi = steps.step[column];
+  onset.step_lo = steps.step[column - std::min(column, std::max<size_t>(every, 1) - 1)];
+  onset.time = column < steps.start.size() ? steps.start[column] : kNoTime;
+  return onset;
+}
 
 double run_seconds(const View& view) {
   double sum = 0;
@@ -57,14 +103,18 @@ PhaseRun phase_run(const View& view, Phase phase) {
     if (column[i] > 0 &&
         static_cast<double>(column[i]) >= kRelevantShare.value * static_cast<double>(steps.time[i]))
       r.when.push_back(i);
-  const auto first = began_at(r.when);
-  if (first) {
-    Onset onset;
-    onset.step = onset.step_hi = steps.step[*first];
-    onset.step_lo = steps.step[*first - (r.when[1] - r.when[0]) + 1];
-    onset.time = steps.start.size() > *first ? steps.start[*first] : kNoTime;
-    r.since = onset;
+  auto first = began_at(r.when);
+  if (!first) {
+    std::vector<Ns> taken;
+    for (const size_t i : r.when) taken.push_back(column[i]);
+    if (const auto k = longer_from(taken)) first = r.when[*k];
   }
+  if (first) {
+    const auto at = std::find(r.when.begin(), r.when.end(), *first);
+    const size_t every = at == r.when.begin() ? r.when[1] - r.when[0] : *at - *std::prev(at);
+    r.since = onset_at(steps, *first, every);
+  }
+  r.ranks = ranks_with(view, phase);
   double whole = 0;
   for (size_t i = first.value_or(0); i < n; ++i) {
     if (any && !told(i)) continue;

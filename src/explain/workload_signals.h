@@ -19,14 +19,20 @@ inline constexpr Threshold kSlowRatio{
 struct PhaseRun {
   size_t steps = 0;          // looked at
   std::vector<size_t> when;  // indexes of steps in which the phase takes part of the time
-  // Where it began, when the run went on for long without it; its cost is counted from there on.
+  // Where it began, when the run went on for long without it, or where all of it began to take
+  // longer; its cost is counted from there on.
   std::optional<Onset> since;
+  std::vector<int32_t> ranks;  // that do it, when others do not
   double total_s = 0, per_step_s = 0;
   double share = 0;  // of the run's time
   double share_before = kNaN,
          share_now = kNaN;  // in the baseline and the current window, all steps of them
 };
 PhaseRun phase_run(const View& view, Phase phase);
+// The first of several occurrences, when far more steps went by before it than between any two.
+std::optional<size_t> began_at(const std::vector<size_t>& when);
+// The step in this column as the onset of what occurs every `every` steps.
+Onset onset_at(const JobSteps& steps, size_t column, size_t every);
 // It takes a relevant part of the run, and took it before the onset too.
 inline bool throughout(const PhaseRun& run) {
   return run.share >= kRelevantShare.value && run.share_before >= kRelevantShare.value &&

@@ -36,17 +36,17 @@ TEST(Cgroup, TheTightestQuotaOfTheUnifiedHierarchyAndItsThrottling) {
           at + "step_0/io.pressure",
           "some avg10=0.00 avg60=0.00 avg300=0.00 total=5400000\nfull avg10=0.00 total=1000000\n");
   auto got = sample(tree, "0::/slurm/job_7/step_0\n");
-  const std::string l = "{cgroup=\"/slurm/job_7/step_0\"}";
+  const std::string l = "{cgroup=\"/slurm/job_7/step_0\",rank=\"0\"}";
   EXPECT_EQ(got.at("firstwait_cgroup_cpu_quota_cores" + l), 1.5);
   EXPECT_EQ(got.at("firstwait_cgroup_cpu_throttled_seconds_total" + l), 3.28);
   EXPECT_EQ(got.at("firstwait_cgroup_cpu_throttled_periods_total" + l), 44);
   EXPECT_EQ(got.at("firstwait_cgroup_memory_limit_bytes" + l), 67108864);
   EXPECT_EQ(got.at("firstwait_cgroup_oom_kills_total" + l), 1);
   EXPECT_EQ(got.at("firstwait_cgroup_pressure_waiting_seconds_total{cgroup=\"/slurm/job_7/"
-                   "step_0\",resource=\"io\"}"),
+                   "step_0\",rank=\"0\",resource=\"io\"}"),
             5.4);
   EXPECT_EQ(got.at("firstwait_cgroup_pressure_stalled_seconds_total{cgroup=\"/slurm/job_7/"
-                   "step_0\",resource=\"io\"}"),
+                   "step_0\",rank=\"0\",resource=\"io\"}"),
             1);
 }
 
@@ -61,14 +61,15 @@ TEST(Cgroup, VersionOneWithPressureBesideIt) {
       .file("sys/fs/cgroup/unified/r1/cpu.pressure",
             "some avg10=20.50 avg60=0.00 avg300=0.00 total=3600000\n");
   auto got = sample(tree, "4:cpu,cpuacct:/r1\n3:memory:/r1\n0::/r1\n");
-  EXPECT_EQ(got.at("firstwait_cgroup_cpu_quota_cores{cgroup=\"/r1\"}"), 0.2);
-  EXPECT_EQ(got.at("firstwait_cgroup_cpu_throttled_seconds_total{cgroup=\"/r1\"}"), 3.28);
-  EXPECT_EQ(got.count("firstwait_cgroup_memory_limit_bytes{cgroup=\"/r1\"}"), 0u)
+  EXPECT_EQ(got.at("firstwait_cgroup_cpu_quota_cores{cgroup=\"/r1\",rank=\"0\"}"), 0.2);
+  EXPECT_EQ(got.at("firstwait_cgroup_cpu_throttled_seconds_total{cgroup=\"/r1\",rank=\"0\"}"),
+            3.28);
+  EXPECT_EQ(got.count("firstwait_cgroup_memory_limit_bytes{cgroup=\"/r1\",rank=\"0\"}"), 0u)
       << "no limit is no number";
-  EXPECT_EQ(got.at("firstwait_cgroup_memory_usage_bytes{cgroup=\"/r1\"}"), 4096);
-  EXPECT_EQ(
-      got.at("firstwait_cgroup_pressure_waiting_seconds_total{cgroup=\"/r1\",resource=\"cpu\"}"),
-      3.6);
+  EXPECT_EQ(got.at("firstwait_cgroup_memory_usage_bytes{cgroup=\"/r1\",rank=\"0\"}"), 4096);
+  EXPECT_EQ(got.at("firstwait_cgroup_pressure_waiting_seconds_total{cgroup=\"/"
+                   "r1\",rank=\"0\",resource=\"cpu\"}"),
+            3.6);
 }
 
 TEST(Cgroup, WithoutAQuotaNoneIsInvented) {
@@ -76,7 +77,7 @@ TEST(Cgroup, WithoutAQuotaNoneIsInvented) {
   tree.file("sys/fs/cgroup/a/cpu.max", "max 100000\n")
       .file("sys/fs/cgroup/a/memory.current", "1\n");
   auto got = sample(tree, "0::/a\n");
-  EXPECT_EQ(got.count("firstwait_cgroup_cpu_quota_cores{cgroup=\"/a\"}"), 0u);
+  EXPECT_EQ(got.count("firstwait_cgroup_cpu_quota_cores{cgroup=\"/a\",rank=\"0\"}"), 0u);
 }
 
 TEST(Cgroup, HostileContentIsSurvived) {

@@ -147,6 +147,29 @@ TEST(Settings, ReadLimitsOfControlGroupsOfBothVersions) {
   EXPECT_FALSE(got.contains("rank/3 storage.read_bytes_per_second"));
 }
 
+TEST(Settings, TheTightestCpuQuotaOfTheGroupsAbove) {
+  Fake f;
+  f.process(100, 1, "0-7");
+  f.tree.file("proc/100/cgroup", "4:cpu,cpuacct:/job/step\n0::/\n")
+      .file("sys/fs/cgroup/cpu,cpuacct/job/step/cpu.cfs_quota_us", "-1\n")
+      .file("sys/fs/cgroup/cpu,cpuacct/job/step/cpu.cfs_period_us", "100000\n")
+      .file("sys/fs/cgroup/cpu,cpuacct/job/cpu.cfs_quota_us", "150000\n")
+      .file("sys/fs/cgroup/cpu,cpuacct/job/cpu.cfs_period_us", "100000\n");
+  EXPECT_EQ(f.sample().at("rank/3 cpu.quota_cores"), "1.5");
+
+  Fake two;
+  two.process(100, 1, "0-7");
+  two.tree.file("proc/100/cgroup", "0::/pod/box\n")
+      .file("sys/fs/cgroup/pod/box/cpu.max", "20000 100000\n")
+      .file("sys/fs/cgroup/pod/cpu.max", "max 100000\n");
+  EXPECT_EQ(two.sample().at("rank/3 cpu.quota_cores"), "0.2");
+
+  Fake none;
+  none.process(100, 1, "0-7");
+  none.tree.file("proc/100/cgroup", "0::/pod\n").file("sys/fs/cgroup/pod/cpu.max", "max 100000\n");
+  EXPECT_EQ(none.sample().at("rank/3 cpu.quota_cores"), "unlimited");
+}
+
 TEST(Settings, ALimitThatIsLiftedIsTold) {
   Fake f;
   f.process(100, 1, "0-7");

@@ -117,5 +117,19 @@ TEST(ContentionCpu, WorkersThatRunWhenTheyWantToAreNotHeldUp) {
   EXPECT_EQ(test(kFullHost + queued + "0.6\n").outcome, Outcome::supported);
 }
 
+TEST(ContentionCpu, OwnThreadsThatMultiplyAreNotTheNeighbours) {
+  const std::string job =
+      "phase forward 0.02 -> 0.05\n"
+      "phase input_wait 0.0 -> 0.03\n"
+      "rank 0 a\n"
+      "setting host/a cpu.count = 2\n"
+      "counter node_cpu_seconds_total{mode=user} host/a 1.5 -> 2\n"
+      "counter firstwait_process_runqueue_seconds_total{role=loader} rank/0 0.45 -> 2.3\n"
+      "counter firstwait_process_cpu_seconds_total{role=loader} rank/0 0.48 -> 0.95\n";
+  EXPECT_EQ(test(job).outcome, Outcome::supported);
+  const auto v = test(job + "gauge firstwait_process_threads{role=loader} rank/0 6 -> 70\n");
+  EXPECT_LT(v.llr, 0.5) << v.because;
+}
+
 }  // namespace
 }  // namespace firstwait

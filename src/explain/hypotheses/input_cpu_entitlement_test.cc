@@ -83,5 +83,34 @@ TEST(InputCpuEntitlement, UntestedWithoutSettings) {
   EXPECT_EQ(test(b).outcome, Outcome::untested);
 }
 
+// A quota that holds the training thread: forward and backward take longer, input does not.
+TEST(InputCpuEntitlement, AQuotaOnTheTrainersOwnControlGroupExplainsAllOfTheStep) {
+  ViewBuilder b;
+  b.phase(Phase::input_wait, 0.001, 0.001)
+      .phase(Phase::forward, 0.08, 0.02)
+      .phase(Phase::backward, 0.09, 0.03);
+  b.rank(0, "a").rank(1, "a").setting("host/a", "cpu.count", "2");
+  b.gauge("firstwait_cgroup_cpu_quota_cores", "rank/1", 0.2, 0.2);
+  b.counter("firstwait_cgroup_cpu_throttled_seconds_total", "rank/1", 0, 0.6);
+  b.counter("firstwait_cgroup_cpu_throttled_seconds_total", "rank/0", 0, 0);
+  b.counter("firstwait_process_cpu_seconds_total", "rank/1", 0.3, 0.2, {{"role", "trainer"}});
+  b.counter("node_cpu_seconds_total", "host/a", 0.5, 0.4, {{"mode", "user"}});
+  const auto v = test(b);
+  ASSERT_EQ(v.outcome, Outcome::supported) << v.reason;
+  EXPECT_EQ(v.where.front(), "rank/1");
+  EXPECT_NEAR(v.effect->seconds_per_step, 0.12, 1e-9);
+}
+
+TEST(InputCpuEntitlement, ThrottledWorkersThatNobodyWaitsForAreNoCause) {
+  ViewBuilder b(false);
+  b.phase(Phase::input_wait, 0.001, 0)
+      .phase(Phase::forward, 0.08, 0)
+      .phase(Phase::backward, 0.1, 0);
+  b.rank(0, "a").setting("host/a", "cpu.count", "2");
+  b.gauge("firstwait_cgroup_cpu_quota_cores", "rank/0", 0.5, 0.5);
+  b.counter("firstwait_cgroup_cpu_throttled_seconds_total", "rank/0", 0.3, 0.3);
+  EXPECT_EQ(test(b).outcome, Outcome::refuted);
+}
+
 }  // namespace
 }  // namespace firstwait

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "explain/testing/case_file.h"
 #include "explain/testing/view_builder.h"
 
 namespace firstwait {
@@ -102,6 +103,23 @@ TEST(InputLoaderUnderprovisioned, CpusThatOthersUseAreNotIdle) {
               {{"cpu", std::to_string(cpu)}, {"mode", "user"}});
   const auto v = test(b);
   EXPECT_EQ(v.outcome, Outcome::refuted) << v.because;
+}
+
+// One busy worker and one processor that is free but for what the training thread takes.
+TEST(InputLoaderUnderprovisioned, OneFreeCpuOfTwoIsRoomForAWorkerMore) {
+  const auto v = test_case(hypothesis_input_loader_underprovisioned,
+                           "pattern chronic\n"
+                           "phase input_wait 0.05\n"
+                           "phase backward 0.06\n"
+                           "rank 0 a\n"
+                           "setting host/a cpu.count = 2\n"
+                           "setting rank/0 loader.num_workers = 1\n"
+                           "loader 1 0.109 0.01\n"
+                           "counter node_cpu_seconds_total{mode=user} host/a 1.01\n"
+                           "counter firstwait_process_cpu_seconds_total{role=loader} rank/0 0.99\n"
+                           "counter firstwait_process_cpu_seconds_total{role=trainer} rank/0 "
+                           "0.01\n");
+  EXPECT_EQ(v.outcome, Outcome::supported) << v.reason;
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "explain/testing/case_file.h"
 #include "explain/testing/view_builder.h"
 
 namespace firstwait {
@@ -97,6 +98,21 @@ TEST(InputThreadOversubscription, ThreadsOfARankThatHoldsNobodyUp) {
     steps.set_loader(row, LoaderWork::transform, rank == 1 ? 10'000'000 : 450'000'000);
   }
   EXPECT_EQ(test(b).outcome, Outcome::refuted);
+}
+
+TEST(InputThreadOversubscription, OtherProgramsThatWereThereDoNotExcuseMoreThreads) {
+  const std::string job =
+      "phase forward 0.02 -> 0.05\n"
+      "phase input_wait 0.0 -> 0.03\n"
+      "rank 0 a\n"
+      "setting host/a cpu.count = 2\n"
+      "counter node_cpu_seconds_total{mode=user} host/a 1.5 -> 2\n"
+      "counter firstwait_process_runqueue_seconds_total{role=loader} rank/0 0.45 -> 2.3\n"
+      "counter firstwait_process_cpu_seconds_total{role=loader} rank/0 0.48 -> 0.95\n";
+  EXPECT_EQ(test_case(hypothesis_input_thread_oversubscription, job).outcome, Outcome::refuted);
+  const auto v = test_case(hypothesis_input_thread_oversubscription,
+                           job + "gauge firstwait_process_threads{role=loader} rank/0 6 -> 70\n");
+  EXPECT_EQ(v.outcome, Outcome::supported) << v.reason;
 }
 
 }  // namespace

@@ -101,7 +101,7 @@ void weigh_enough(Weighing& w, const View& view, const Reading& sent_again) {
   const double per_step = sent_again.now * view.attribution.current_s;
   if (!(per_step * kLongest.value < lost)) return;
   w.contradicts(
-      kStrong,
+      kVeryStrong,
       fmt::format("{:.2g} segments sent again in a step cannot cost {}", per_step, seconds(lost)),
       fact("segments sent again in a step", "node_netstat_Tcp_RetransSegs", sent_again.entity,
            per_step, "1/step", false));

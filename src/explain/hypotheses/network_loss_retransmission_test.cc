@@ -101,5 +101,29 @@ TEST(NetworkLoss, OfAJobThatTalksToItsOwnHostOnlyLossOutsideIsNotTheCause) {
   EXPECT_EQ(test(b).outcome, Outcome::supported);
 }
 
+TEST(NetworkLoss, SegmentsThatNeverLeaveTheHostAreNotLostOnAWire) {
+  auto b = tcp(0, 20);
+  EXPECT_EQ(test(b).outcome, Outcome::supported);
+  b.counter("node_network_transmit_packets_total", "nic/a:lo", 10000, 10000);
+  b.counter("node_network_transmit_packets_total", "nic/a:eth0", 2, 2);
+  const auto v = test(b);
+  EXPECT_EQ(v.outcome, Outcome::refuted);
+  EXPECT_EQ(v.reason, "of 10000 segments a second its cards send 2 packets: they stay on the host");
+}
+
+TEST(NetworkLoss, SegmentsInLargePacketsDoLeaveTheHost) {
+  auto b = tcp(0.1, 100);
+  b.counter("node_network_transmit_packets_total", "nic/a:eth0", 300, 300);
+  EXPECT_EQ(test(b).outcome, Outcome::supported);
+}
+
+TEST(NetworkLoss, AHandfulOfSegmentsCannotCostAllOfTheStep) {
+  ViewBuilder b;
+  b.phase(Phase::input_wait, 2, 0).phase(Phase::forward, 0.1, 0.1);
+  b.counter("node_netstat_Tcp_RetransSegs", "host/a", 0, 0.6);
+  b.counter("node_netstat_Tcp_OutSegs", "host/a", 130, 130);
+  EXPECT_LT(test(b).llr, 1) << "one a step, and each waits for a second at most";
+}
+
 }  // namespace
 }  // namespace firstwait

@@ -61,6 +61,7 @@ Verdict test(const View& view) {
   if (v.outcome == Outcome::supported) {
     const double each = l.lost_s / static_cast<double>(l.steps);
     v.effect = Effect{each, {kNaN, each}};
+    v.since = l.since;
   }
   return v;
 }

@@ -126,5 +126,13 @@ TEST(SyncRotatingStraggler, WithoutOwnTimesItIsUntested) {
   EXPECT_EQ(test(ViewBuilder(false)).outcome, Outcome::untested);
 }
 
+TEST(SyncRotatingStraggler, StallsThatBeganMidwayAreCountedFromThere) {
+  const auto v = test(job([](int32_t s) { return s >= 70 && s % 3 == 1 ? (s * 5) % 8 : -1; }));
+  ASSERT_EQ(v.outcome, Outcome::supported) << v.reason;
+  ASSERT_TRUE(v.since);
+  EXPECT_EQ(v.since->step, 70);
+  EXPECT_NEAR(v.effect->seconds_per_step, 0.1 / 3, 1e-3) << "not spread over the steps before";
+}
+
 }  // namespace
 }  // namespace firstwait

@@ -276,6 +276,7 @@ Verdict from_stalls(const View& view, const LateSteps& l) {
   if (v.outcome == Outcome::supported) {
     const double each = l.lost_s / static_cast<double>(l.steps);
     v.effect = Effect{each, {kNaN, each}};
+    v.since = l.since;
   }
   return v;
 }

@@ -1,6 +1,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <functional>
+
 #include "explain/testing/op_view.h"
 #include "explain/testing/view_builder.h"
 
@@ -221,6 +223,39 @@ TEST(SyncStraggler, OfARankThatWaitsForInputItsLoaderIsTold) {
               HasSubstr("by input wait: its loader waits for data for 95 % of its time"));
   EXPECT_EQ(v.chain.back().what, "Its loader waits for data");
   EXPECT_EQ(v.chain.back().where, "rank/1");
+}
+
+// Four ranks of 0.1 s over 120 steps; rank 2 stalls for 0.2 s in every sixth step from step 60 on.
+ViewBuilder stalls_of(const std::function<int32_t(int32_t step)>& late) {
+  ViewBuilder b(false);
+  auto& a = b.attribution();
+  a.ranks.steps = 120;
+  for (int32_t r = 0; r < 4; ++r) {
+    a.ranks.ranks.push_back(r);
+    for (int32_t s = 0; s < 120; ++s)
+      a.ranks.own_time.push_back(late(s) == r ? 303'400'000 : 103'400'000);
+  }
+  for (int32_t s = 0; s < 120; ++s) {
+    a.steps.step.push_back(s);
+    a.steps.time.push_back(late(s) >= 0 ? 303'400'000 : 103'400'000);
+    a.steps.segment.push_back(SegmentKind::steady);
+  }
+  a.rank_stats = {stat(0, 1), stat(1, 1), stat(2, 1.02), stat(3, 1)};
+  return b;
+}
+
+TEST(SyncStraggler, ARankThatStallsAgainAndAgainIsNamedThoughItIsNeverLateForLong) {
+  const auto v = test(stalls_of([](int32_t s) { return s >= 60 && s % 6 == 0 ? 2 : -1; }).view());
+  ASSERT_EQ(v.outcome, Outcome::supported) << v.reason;
+  EXPECT_EQ(v.where.front(), "rank/2");
+  ASSERT_TRUE(v.since);
+  EXPECT_EQ(v.since->step, 60);
+  EXPECT_NEAR(v.effect->seconds_per_step, 0.2 / 6, 1e-3);
+}
+
+TEST(SyncStraggler, StallsOfManyRanksNameNone) {
+  EXPECT_NE(test(stalls_of([](int32_t s) { return s % 6 == 0 ? s / 6 % 4 : -1; }).view()).outcome,
+            Outcome::supported);
 }
 
 }  // namespace

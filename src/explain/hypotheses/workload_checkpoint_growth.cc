@@ -64,8 +64,10 @@ Verdict test(const View& view) {
   auto v = std::move(w).verdict(fmt::format("saves take longer each time: {} at first, {} at last",
                                             seconds(trend.intercept), seconds(last)),
                                 {});
-  const auto steps = view.attribution.steps.size();
+  const auto run = phase_run(view, Phase::checkpoint);
+  const auto steps = run.per_step_s > 0 ? run.steps : view.attribution.steps.size();
   if (v.outcome == Outcome::supported && steps > 0) {
+    v.since = run.since;
     double extra = 0;
     for (const double s : saves) extra += std::max(0.0, s - trend.intercept);
     v.effect = Effect{extra / static_cast<double>(steps), {0, extra / static_cast<double>(steps)}};

@@ -67,6 +67,9 @@ Verdict test(const View& view) {
   if (!w.decided() && run.per_step_s <= 0 && m.events == 0 && s.state == Stake::State::clear)
     w.gate(s);
   const double cost = run.per_step_s > 0 ? run.per_step_s : m.cost_s_per_step;
+  constexpr size_t kNamed = 8;
+  if (run.ranks.size() <= kNamed)
+    for (const int32_t rank : run.ranks) w.where(fmt::format("rank/{}", rank));
   w.link("Saving blocks training", m.events > 0 ? fmt::format("{} saves", m.events) : "",
          seconds(cost) + " a step on average");
   auto v = std::move(w).verdict(

@@ -36,6 +36,8 @@ node_network_receive_bytes_total{device="eth0",instance="node01:9100"} 7 1764500
 node_infiniband_rate_bytes_per_second{device="mlx5_0",port="1",instance="node01"} 7 1764500000
 node_mountstats_nfs_read_bytes_total{export="nfs01:/data",instance="node01"} 7 1764500000
 firstwait_process_threads{rank="3",role="loader",instance="node01"} 7 1764500000
+firstwait_cgroup_cpu_quota_cores{rank="3",cgroup="/job",instance="node01"} 0.2 1764500000
+firstwait_cgroup_memory_limit_bytes{cgroup="/job",instance="node01"} 4096 1764500000
 odd{path="a\\b\"c}\n",instance="node01"} 7 1764500000
 firstwait_rank_info{train_job="j",rank="3",instance="node01:1",gpu="2",owner="o"} 1 1764500000
 )");
@@ -44,6 +46,8 @@ firstwait_rank_info{train_job="j",rank="3",instance="node01:1",gpu="2",owner="o"
   EXPECT_NE(series(e, "node_infiniband_rate_bytes_per_second", "nic/node01:mlx5_0"), nullptr);
   EXPECT_NE(series(e, "node_mountstats_nfs_read_bytes_total", "mount/node01:nfs01:/data"), nullptr);
   EXPECT_NE(series(e, "firstwait_process_threads", "rank/3"), nullptr);
+  EXPECT_NE(series(e, "firstwait_cgroup_cpu_quota_cores", "rank/3"), nullptr);
+  EXPECT_NE(series(e, "firstwait_cgroup_memory_limit_bytes", "host/node01"), nullptr);
   const Series* odd = series(e, "odd", "host/node01");
   ASSERT_NE(odd, nullptr);
   EXPECT_EQ(e.names[odd->label(e.names.find("path"))], "a\\b\"c}\n");
