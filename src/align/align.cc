@@ -1,5 +1,7 @@
 #include "align/align.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <numeric>
@@ -182,6 +184,7 @@ struct Kept {
   std::vector<size_t> rows;
   std::map<int32_t, Ns> restarts;  // first repeated step -> when its last attempt began
   uint64_t duplicates = 0, second_source = 0, restarted = 0;
+  std::string first_second;  // where two inputs tell of the same
 };
 
 // `rows` is in order of (rank, step, start, reading order). The last attempt of a step wins.
@@ -204,9 +207,13 @@ Kept last_attempts(StepTable& t, const std::vector<size_t>& rows) {
         ++kept.duplicates;
         if (richness(t, next) > richness(t, best)) best = next;
       } else if (two_accounts(t, best, next)) {
-        ++kept.second_source;
         const size_t other =
             richness(t, next) > richness(t, best) ? std::exchange(best, next) : next;
+        if (kept.second_source++ == 0)
+          kept.first_second =
+              fmt::format("rank {}, step {}: {:.4g} s kept, {:.4g} s left out", rank, t.step[best],
+                          static_cast<double>(t.duration[best]) * 1e-9,
+                          static_cast<double>(t.duration[other]) * 1e-9);
         add_numbers(t, best, other);
       } else {
         ++kept.restarted;
@@ -237,7 +244,8 @@ void order_steps(Evidence& evidence) {
   const Kept kept = last_attempts(t, rows);
   keep_rows(t, kept.rows);
   if (kept.duplicates > 0) evidence.health.add(kAll, kDuplicate, kept.duplicates);
-  if (kept.second_source > 0) evidence.health.add(kAll, kSecondSource, kept.second_source);
+  if (kept.second_source > 0)
+    evidence.health.add(kAll, kSecondSource, kept.second_source, kept.first_second);
   if (kept.restarted > 0) evidence.health.add(kAll, kRestart, kept.restarted);
   for (const auto& [step, time] : kept.restarts) {
     Event event{"restart", "job/" + evidence.job.id,         time,
@@ -303,6 +311,7 @@ void align(Evidence& evidence, const AlignOptions& options) {
   if (const auto rows = steps_of_one_unit(evidence.steps, evidence.health);
       rows.size() < evidence.steps.size())
     keep_rows(evidence.steps, rows);
+  drop_impossible_phases(evidence.steps, evidence.health);
   order_collectives(evidence.collectives);
   order_series(evidence);
   drop_impossible_samples(evidence);

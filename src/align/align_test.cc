@@ -113,6 +113,8 @@ TEST(Align, ALogOfTheSameStepsIsASecondAccountAndAddsItsLoss) {
     EXPECT_EQ(t.duration[4], 100 * kMs);
     EXPECT_EQ(StepTable::number(t.loss, 4), -1.0);
     EXPECT_EQ(counted(evidence, "two_sources"), 10U);
+    EXPECT_EQ(evidence.health.entries().at(0).first_place,
+              "rank 0, step 0: 0.1 s kept, 0.101 s left out");
     EXPECT_EQ(counted(evidence, "restarted_steps"), 0U);
     EXPECT_TRUE(evidence.events.empty()) << "nothing restarted";
   }

@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "base/saturate.h"
+#include "base/stats.h"
 #include "base/text.h"
 #include "model/step_times.h"
 
@@ -148,6 +149,61 @@ void find_stops(Evidence& evidence) {
                                std::string(kAll)});
 }
 
+// Rows of a log that give the mean step of a longer stretch: what follows is the rest of it.
+bool tells_means(const Evidence& evidence) {
+  return std::any_of(evidence.settings.begin(), evidence.settings.end(), [](const Setting& s) {
+    return s.key == "log.row" && s.value.starts_with("mean");
+  });
+}
+
+struct Gap {
+  Ns from = INT64_MAX, to = INT64_MIN;
+  Ns least = INT64_MAX;  // of all ranks
+};
+
+// The job stood still once, or twice, as long as no step of it lasts: a restart that left no other
+// trace, a hung file system, a suspended machine. What comes more often is a habit of the job and
+// belongs to its steps.
+void find_lone_pauses(Evidence& evidence) {
+  // A launcher that starts ranks again waits that long for the last of them (last_call_timeout of
+  // torch.distributed.elastic); nothing that a step does takes ten steps.
+  constexpr Ns kShortest = 30'000'000'000, kSteps = 10;
+  constexpr size_t kLone = 2;
+  const StepTable& t = evidence.steps;
+  if (tells_means(evidence)) return;
+  std::vector<int64_t> durations;
+  std::map<int32_t, Gap> gaps;  // by the step behind it
+  for (size_t i = 0; i < t.size(); ++i) {
+    if (!training(t.kind[i])) continue;
+    durations.push_back(t.duration[i]);
+    if (i == 0 || t.rank[i] != t.rank[i - 1] || t.start[i] == kNoTime ||
+        t.start[i - 1] == kNoTime || !training(t.kind[i - 1]) ||
+        int64_t{t.step[i]} != int64_t{t.step[i - 1]} + 1)
+      continue;
+    const Ns end = sat_add(t.start[i - 1], t.duration[i - 1]);
+    Gap& gap = gaps[t.step[i]];
+    gap.from = std::min(gap.from, end);
+    gap.to = std::max(gap.to, t.start[i]);
+    gap.least = std::min(gap.least, sat_sub(t.start[i], end));
+  }
+  if (durations.empty()) return;
+  const Ns least =
+      std::max(kShortest, kSteps * std::min(median_int(std::move(durations)), kLongestPause));
+  std::erase_if(gaps, [&](const auto& g) {
+    const Gap& gap = g.second;
+    return gap.least < least || gap.least > kLongestPause ||
+           told_between(evidence, gap.from, gap.to) >= gap.least / 2;
+  });
+  if (gaps.size() > kLone) return;
+  for (const auto& [step, gap] : gaps)
+    evidence.events.push_back({"pause",
+                               "job/" + evidence.job.id,
+                               gap.from,
+                               gap.to,
+                               {{"step", std::to_string(step)}},
+                               std::string(kAll)});
+}
+
 void check_ranks(const std::vector<StepTime>& steps, Health& health) {
   std::map<int32_t, int32_t> last;
   int32_t first = INT32_MAX, end = INT32_MIN;
@@ -203,6 +259,7 @@ void check_continuity(Evidence& evidence) {
   check_ranks(steps, evidence.health);
   check_clocks(evidence, steps, evidence.health);
   find_stops(evidence);
+  find_lone_pauses(evidence);
 }
 
 }  // namespace firstwait

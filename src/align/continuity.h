@@ -4,7 +4,8 @@
 
 namespace firstwait {
 
-// Adds a restart where the job stood still for longer than ranks wait for each other, and counts
+// Adds a restart where the job stood still for longer than ranks wait for each other, a pause where
+// it once stood still for long and nothing tells why, and counts
 // what makes times doubtful: steps that overlap or run backwards, ranks that stop telling while the
 // others go on, clocks of hosts that have no time in common. Steps must be in order, clocks
 // aligned.

@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 
+#include "base/saturate.h"
 #include "base/stats.h"
 
 namespace firstwait {
@@ -27,6 +28,10 @@ constexpr HealthCounter kOtherUnit{
     "steps_of_another_unit", Severity::error,
     "the steps of a rank last a hundred times as long as the time between their starts, unlike "
     "those of other ranks; they were left out: write its durations in seconds"};
+constexpr HealthCounter kBadPhases{
+    "phases_left_out", Severity::error,
+    "phases that add up to more than their step cannot be true and were left out: give each the "
+    "seconds that the training thread spent in it alone, without what ran beside it"};
 
 struct Bounds {
   std::string_view metric;
@@ -126,6 +131,35 @@ void drop_impossible_samples(Evidence& evidence) {
     s.value.clear();
   }
   std::erase_if(evidence.series, [](const Series& s) { return s.value.empty(); });
+}
+
+void drop_impossible_phases(StepTable& t, Health& health) {
+  // DESIGN: what misses the step time by more than 5 % is inconclusive; phases are rounded to a
+  // millisecond at the coarsest.
+  constexpr Ns kTolerated = 20, kRounding = 500'000;
+  size_t told = 0;
+  std::vector<size_t> wrong;
+  for (size_t row = 0; row < t.size(); ++row) {
+    Ns sum = 0, rounding = 0;
+    for (size_t p = 0; p < kPhases; ++p)
+      if (const Ns v = t.phase(row, static_cast<Phase>(p)); v >= 0)
+        sum = sat_add(sum, v), rounding += kRounding;
+    told += rounding > 0 ? 1 : 0;
+    if (sum > sat_add(t.duration[row], t.duration[row] / kTolerated + rounding))
+      wrong.push_back(row);
+  }
+  if (wrong.empty()) return;
+  health.add(kAll, kBadPhases, wrong.size(),
+             "rank " + std::to_string(t.rank[wrong.front()]) + ", step " +
+                 std::to_string(t.step[wrong.front()]));
+  if (2 * wrong.size() > told) {  // then the rest is of the same making
+    for (auto& column : t.phases) column.clear();
+    return;
+  }
+  for (const size_t row : wrong)
+    for (size_t p = 0; p < kPhases; ++p)
+      if (t.phase(row, static_cast<Phase>(p)) >= 0)
+        t.set_phase(row, static_cast<Phase>(p), kNoDuration);
 }
 
 std::vector<size_t> steps_of_one_unit(const StepTable& t, Health& health) {

@@ -94,5 +94,49 @@ TEST(Plausible, AllRanksAlikeOrMerelySlowStay) {
   EXPECT_TRUE(health.entries().empty());
 }
 
+// Steps of one second, `forward` and `backward` in milliseconds.
+StepTable phased(const std::function<std::pair<Ns, Ns>(int)>& phases) {
+  StepTable t;
+  for (int i = 0; i < 20; ++i) {
+    const size_t row = t.append(kNoName, i % 2, i / 2, kEpoch + i / 2 * kSecond, kSecond);
+    const auto [forward, backward] = phases(i);
+    t.set_phase(row, Phase::forward, forward * 1'000'000);
+    t.set_phase(row, Phase::backward, backward * 1'000'000);
+  }
+  return t;
+}
+
+TEST(Plausible, PhasesThatMostlyExceedTheirStepAreAllLeftOut) {
+  StepTable t = phased([](int i) { return std::pair<Ns, Ns>(i % 3 == 0 ? 300 : 900, 600); });
+  Health health;
+  drop_impossible_phases(t, health);
+  for (size_t row = 0; row < t.size(); ++row) {
+    EXPECT_EQ(t.phase(row, Phase::forward), kNoDuration);
+    EXPECT_EQ(t.phase(row, Phase::backward), kNoDuration);
+  }
+  EXPECT_EQ(t.duration.at(0), kSecond);
+  ASSERT_EQ(health.entries().size(), 1U);
+  EXPECT_EQ(health.entries()[0].counter->name, "phases_left_out");
+  EXPECT_EQ(health.entries()[0].count, 13U);
+  EXPECT_EQ(health.entries()[0].first_place, "rank 1, step 0");
+}
+
+TEST(Plausible, FewRowsWhosePhasesExceedTheirStepLoseTheirsOnly) {
+  StepTable t = phased([](int i) { return std::pair<Ns, Ns>(i == 7 ? 3000 : 300, 600); });
+  Health health;
+  drop_impossible_phases(t, health);
+  EXPECT_EQ(t.phase(7, Phase::forward), kNoDuration);
+  EXPECT_EQ(t.phase(8, Phase::forward), 300'000'000);
+  EXPECT_EQ(health.entries().at(0).count, 1U);
+}
+
+TEST(Plausible, PhasesThatExceedTheirStepByRoundingStay) {
+  StepTable t = phased([](int) { return std::pair<Ns, Ns>(440, 600); });  // 4 % more
+  Health health;
+  drop_impossible_phases(t, health);
+  EXPECT_EQ(t.phase(0, Phase::forward), 440'000'000);
+  EXPECT_TRUE(health.entries().empty());
+}
+
 }  // namespace
 }  // namespace firstwait

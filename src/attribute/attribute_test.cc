@@ -203,6 +203,18 @@ TEST(Attribute, LedgerSumsExactlyAndFollowsTheLateRank) {
 }
 
 TEST(Attribute, PhasesLongerThanTheirStepAreFittedIn) {
+  Evidence evidence;  // by less than phases are rounded to: milliseconds
+  for (int32_t s = 0; s < 5; ++s) {
+    const size_t row = evidence.steps.append(kNoName, 0, s, kNoTime, 1000);
+    evidence.steps.set_phase(row, Phase::forward, 500'000);
+    evidence.steps.set_phase(row, Phase::backward, 500'000);
+  }
+  const Attribution a = diagnose(evidence);
+  EXPECT_EQ(a.steps.ledger[index(Phase::forward)][0], 500);
+  EXPECT_EQ(a.steps.ledger[index(Phase::unexplained)][0], 0);
+}
+
+TEST(Attribute, PhasesThatCannotBeTrueMakeNoLedger) {
   Evidence evidence;
   for (int32_t s = 0; s < 5; ++s) {
     const size_t row = evidence.steps.append(kNoName, 0, s, kNoTime, 1000);
@@ -210,8 +222,9 @@ TEST(Attribute, PhasesLongerThanTheirStepAreFittedIn) {
     evidence.steps.set_phase(row, Phase::backward, INT64_MAX);
   }
   const Attribution a = diagnose(evidence);
-  EXPECT_EQ(a.steps.ledger[index(Phase::forward)][0], 500);
-  EXPECT_EQ(a.steps.ledger[index(Phase::unexplained)][0], 0);
+  EXPECT_EQ(a.level, EvidenceLevel::steps);
+  EXPECT_EQ(a.steps.ledger[index(Phase::unexplained)][0], 1000);
+  EXPECT_NE(a.productive_fraction, a.productive_fraction);
 }
 
 TEST(Attribute, HostileTimesDoNotOverflow) {

@@ -97,8 +97,8 @@ void add_own_pauses(const std::vector<Ns>& pauses, StepGrid& grid) {
       latest = std::max(latest, grid.ranks.own_time[r * columns + c]);
     for (size_t r = 0; r < rows; ++r) {
       const uint32_t row = grid.row_at(r, c);
-      if (row == kNoRow || pauses[row] <= grid.pause[c] || grid.pause[c] < 0) continue;
       Ns& own = grid.ranks.own_time[r * columns + c];
+      if (row == kNoRow || own < 0 || pauses[row] <= grid.pause[c] || grid.pause[c] < 0) continue;
       const Ns with = sat_add(own, pauses[row] - grid.pause[c]);
       if (static_cast<double>(with) >= kMinimumEffect * static_cast<double>(latest)) own = with;
     }
@@ -128,6 +128,9 @@ void fill_matrices(const StepTable& table, const std::vector<Ns>& pauses, StepGr
   const size_t cells = grid.row.size();
   grid.ranks.step_time.assign(cells, kNoDuration);
   grid.ranks.own_time.assign(cells, kNoDuration);
+  std::vector<uint8_t> waits(grid.columns(), 0);
+  for (size_t i = 0; i < grid.wait.size(); ++i)
+    if (grid.wait[i] >= 0) waits[i % grid.columns()] = 1;
   const bool input = !table.phases[index(Phase::input_wait)].empty();
   if (input) grid.ranks.input_wait.assign(cells, kNoDuration);
   for (size_t i = 0; i < cells; ++i) {
@@ -136,6 +139,8 @@ void fill_matrices(const StepTable& table, const std::vector<Ns>& pauses, StepGr
     const Ns duration = table.duration[row] - std::max<Ns>(0, pauses[row]);
     const Ns wait = grid.wait.empty() ? 0 : std::clamp<Ns>(grid.wait[i], 0, duration);
     grid.ranks.step_time[i] = table.duration[row];
+    // A rank that tells nothing of its step beside others that wait may have waited as well.
+    if (waits[i % grid.columns()] != 0 && grid.wait[i] < 0 && !has_phases(table, row)) continue;
     // Receiving from the neighbouring stage is waiting for its work.
     const Ns p2p = std::clamp<Ns>(table.phase(row, Phase::p2p), 0, duration - wait);
     grid.ranks.own_time[i] = duration - wait - p2p;

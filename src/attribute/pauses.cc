@@ -11,12 +11,13 @@
 namespace firstwait {
 namespace {
 
+// Where the job stood still: no time of its steps.
 struct Restarts {
   std::set<int32_t> steps;  // first step of each new attempt
   std::set<Ns> times;       // of those whose step is not told
   explicit Restarts(const Evidence& evidence) {
     for (const Event& event : evidence.events) {
-      if (event.kind != "restart" && event.kind != "job_start") continue;
+      if (event.kind != "restart" && event.kind != "job_start" && event.kind != "pause") continue;
       if (const auto number = parse_int(event.attribute("step"));
           number && *number >= INT32_MIN && *number <= INT32_MAX)
         steps.insert(static_cast<int32_t>(*number));

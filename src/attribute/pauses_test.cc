@@ -197,6 +197,51 @@ TEST(Pauses, TheTimeOfARestartIsNoSlowStep) {
   }
 }
 
+size_t events_of(const Evidence& evidence, std::string_view kind) {
+  return static_cast<size_t>(std::count_if(evidence.events.begin(), evidence.events.end(),
+                                           [kind](const Event& e) { return e.kind == kind; }));
+}
+
+TEST(Pauses, ALoneLongOneIsNoSlowStep) {
+  for (const Ns seconds : {60, 300}) {
+    Evidence evidence =
+        job(4, 200, usual, [&](int32_t s) { return s == 119 ? seconds * 1000 : 0; });
+    const Attribution a = diagnose(evidence);
+    EXPECT_EQ(a.pattern.kind, PatternKind::none) << seconds;
+    EXPECT_TRUE(a.outliers.empty()) << seconds;
+    EXPECT_LT(a.current_s, 1) << seconds;
+    ASSERT_EQ(events_of(evidence, "pause"), 1U) << seconds;
+    const auto pause = std::find_if(evidence.events.begin(), evidence.events.end(),
+                                    [](const Event& e) { return e.kind == "pause"; });
+    EXPECT_EQ(pause->attribute("step"), "120");
+    EXPECT_NEAR(static_cast<double>(pause->end - pause->start) / 1e9, static_cast<double>(seconds),
+                0.01);
+  }
+}
+
+TEST(Pauses, LongOnesThatReturnBelongToTheSteps) {
+  Evidence evidence = job(2, 200, usual, [](int32_t s) { return s % 50 == 49 ? 60'000 : 0; });
+  const Attribution a = diagnose(evidence);
+  EXPECT_EQ(events_of(evidence, "pause"), 0U);
+  EXPECT_NE(a.pattern.kind, PatternKind::none);
+}
+
+TEST(Pauses, ALoneOneThatAnEventExplainsIsNone) {
+  Evidence evidence = job(2, 200, usual, [](int32_t s) { return s == 119 ? 60'000 : 0; });
+  const Ns end = evidence.steps.start[240];
+  evidence.events.push_back({"evaluation", "job/j", end - 59 * kSecond, end, {}, "test"});
+  diagnose(evidence);
+  EXPECT_EQ(events_of(evidence, "pause"), 0U);
+}
+
+TEST(Pauses, OneOfASingleRankIsNoPauseOfTheJob) {
+  Evidence evidence = job(2, 100, usual, [](int32_t) { return 0; });
+  for (size_t row = 120; row < evidence.steps.size(); ++row)
+    if (evidence.steps.rank[row] == 1) evidence.steps.start[row] += 60 * kSecond;
+  diagnose(evidence);
+  EXPECT_EQ(events_of(evidence, "pause"), 0U);
+}
+
 TEST(Pauses, ALongSaveIsNoRestart) {
   Evidence evidence = job(2, 100, usual, [](int32_t s) { return s == 49 ? 900'000 : 0; });
   const Ns end = evidence.steps.start[100] - 10 * kMs;

@@ -49,6 +49,12 @@ struct Sums {
   Ns device_time = 0;  // of the steps in which the device was recorded
 };
 
+// Where only communication beside it is recorded, what the training thread did is not known.
+bool tells_main_thread(const RankTrace& trace) {
+  return std::any_of(trace.main.begin(), trace.main.end(),
+                     [](const HostSpan& s) { return !s.beside; });
+}
+
 using PhaseTimes = std::array<Ns, kPhases>;
 
 class StepWalker {
@@ -58,6 +64,7 @@ class StepWalker {
         pieces_(pieces),
         device_(trace),
         probe_(trace),
+        tells_main_thread_(tells_main_thread(trace)),
         autograd_(nodes(trace)),
         nodes_(autograd_),
         host_collectives_(trace.host_collectives) {}
@@ -131,9 +138,11 @@ class StepWalker {
     return p.covered || is_compute(p.phase) ? Phase::host : Phase::unexplained;
   }
 
-  static Phase without_device(const Piece& p, bool node, bool communicating) {
-    if (communicating && !node && (p.phase == Phase::backward || !p.covered))
-      return Phase::collective;
+  Phase without_device(const Piece& p, bool node, bool communicating) const {
+    // Inside backward the thread only waits when its nodes are recorded and none of them runs.
+    const bool idle =
+        p.covered ? p.phase == Phase::backward && !autograd_.empty() : tells_main_thread_;
+    if (communicating && !node && idle) return Phase::collective;
     if (p.phase != Phase::unexplained) return p.phase;
     return p.covered ? Phase::host : Phase::unexplained;
   }
@@ -157,6 +166,7 @@ class StepWalker {
   const RankTrace& trace_;
   const std::vector<Piece>& pieces_;
   DeviceCursor device_, probe_;
+  bool tells_main_thread_;
   Intervals autograd_;
   IntervalCursor nodes_, host_collectives_;
   Sums sums_;
@@ -263,7 +273,8 @@ bool recorded(const RankTrace& trace, Phase phase) {
     case Phase::host:
       return true;
     case Phase::collective:
-      return !trace.collective.empty() || !trace.host_collectives.empty();
+      return !trace.collective.empty() ||
+             (!trace.host_collectives.empty() && tells_main_thread(trace));
     case Phase::p2p:
       return !trace.p2p.empty();
     case Phase::h2d:

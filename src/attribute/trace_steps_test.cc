@@ -345,5 +345,69 @@ TEST(TraceSteps, StepsThatOverlapLastUntilTheNextBegins) {
   }
 }
 
+// Rows of a bundle: they carry their step and need not name the thread.
+void row(Evidence& e, int32_t step, Phase phase, Ns start, Ns duration) {
+  e.spans.append(0, step, kStart + start * kMs, duration * kMs, e.names.intern(name(phase)), phase,
+                 Lane::main_thread, 1);
+}
+
+TEST(TraceSteps, OfCommunicationBesideComputingOnlyTheExposedPartCounts) {
+  Evidence e;
+  for (int32_t s = 0; s < 20; ++s) {
+    row(e, s, Phase::forward, s * 1000, 300);
+    row(e, s, Phase::backward, s * 1000 + 300, 500);
+    row(e, s, Phase::collective, s * 1000 + 400, 200);  // the first bucket
+    row(e, s, Phase::collective, s * 1000 + 600, 350);  // the last one ends behind backward
+    row(e, s, Phase::optimizer, s * 1000 + 950, 50);
+  }
+  const TraceSteps t = trace_steps(e);
+  ASSERT_EQ(t.steps.size(), 20U);
+  EXPECT_EQ(ms(t, 5, Phase::backward), 500);
+  EXPECT_EQ(ms(t, 5, Phase::collective), 150);
+  EXPECT_EQ(ms(t, 5, Phase::optimizer), 50);
+  expect_sound(t);
+}
+
+TEST(TraceSteps, CommunicationThatTheNextStepComputesBesideIsHidden) {
+  Evidence e;
+  for (int32_t s = 0; s < 20; ++s) {
+    row(e, s, Phase::backward, s * 1000, 900);
+    row(e, s, Phase::collective, s * 1000 + 900, 800);  // 700 of them into the next step
+  }
+  const TraceSteps t = trace_steps(e);
+  ASSERT_EQ(t.steps.size(), 20U);
+  EXPECT_EQ(ms(t, 5, Phase::backward), 900);
+  EXPECT_EQ(ms(t, 5, Phase::collective), 100);
+}
+
+TEST(TraceSteps, OverlappingCommunicationAloneTellsNothingOfTheTrainingThread) {
+  Evidence e;
+  for (int32_t s = 0; s < 20; ++s) row(e, s, Phase::collective, s * 1000, 1500);
+  const TraceSteps t = trace_steps(e);
+  ASSERT_EQ(t.steps.size(), 20U);
+  EXPECT_EQ(t.steps.duration[5], 1000 * kMs);
+  EXPECT_EQ(ms(t, 5, Phase::collective), -1);
+}
+
+TEST(TraceSteps, ACollectiveThatTheTrainingThreadCallsIsItsOwnTime) {
+  Evidence e;
+  for (int32_t s = 0; s < 20; ++s) {
+    row(e, s, Phase::backward, s * 1000, 800);
+    row(e, s, Phase::collective, s * 1000 + 500, 200);  // called within backward
+    row(e, s, Phase::optimizer, s * 1000 + 800, 200);
+  }
+  const TraceSteps t = trace_steps(e);
+  EXPECT_EQ(ms(t, 5, Phase::backward), 600);
+  EXPECT_EQ(ms(t, 5, Phase::collective), 200);
+}
+
+TEST(TraceSteps, ARankWhoseRowsLastNoTimeHasSteps) {
+  Evidence e;
+  for (int32_t s = 0; s < 20; ++s) row(e, s, Phase::collective, s * 1000, 0);
+  const TraceSteps t = trace_steps(e);
+  ASSERT_EQ(t.steps.size(), 19U);  // nothing tells when the last one ends
+  EXPECT_EQ(t.steps.duration[5], 1000 * kMs);
+}
+
 }  // namespace
 }  // namespace firstwait

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "attribute/ledger.h"
+#include "attribute/lingering.h"
 #include "attribute/onset.h"
 #include "attribute/thresholds.h"
 #include "base/stats.h"
@@ -237,6 +238,44 @@ std::vector<Stretch> short_spells(const Track& t) {
   return spells;
 }
 
+std::vector<double> known_of(const std::vector<double>& values) {
+  std::vector<double> out;
+  for (const double v : values)
+    if (v == v) out.push_back(v);
+  return out;
+}
+
+// The same where there are too few such stretches to compare with: the lateness inside against that
+// outside, in standard errors of the noise of most ranks, with either level taken out.
+bool shifts(const Lateness& l, size_t r, const Track& t, const Stretch& s) {
+  constexpr size_t kOthers = 16;
+  const size_t from = t.place[s.first], to = t.place[s.last];
+  std::vector<double> noise;
+  double shift = 0, share = 0;
+  size_t places = 0;
+  for (size_t k = 0; k < l.ratio.size() && noise.size() < kOthers; ++k) {
+    const size_t o = (r + k) % l.ratio.size();  // the rank itself first
+    std::vector<double> all, in, out;
+    for (size_t i = 0; i < l.ratio[o].size(); ++i)
+      if (const double v = l.ratio[o][i]; v == v) (i >= from && i <= to ? in : out).push_back(v);
+    if (in.size() < 2 || out.size() < 2) {
+      if (o == r) return true;
+      continue;
+    }
+    const double inside = mean(in), outside = mean(out);
+    if (o == r) {
+      shift = inside - outside;
+      share = 1 / static_cast<double>(in.size()) + 1 / static_cast<double>(out.size());
+      places = in.size() + out.size();
+    }
+    for (size_t i = 0; i < l.ratio[o].size(); ++i)
+      if (const double v = l.ratio[o][i]; v == v)
+        all.push_back(v - (i >= from && i <= to ? inside : outside));
+    noise.push_back(long_run_variance(all));
+  }
+  return shift >= z_needed(places * l.ratio.size()) * std::sqrt(median(noise) * share);
+}
+
 // Whether the stretch is later than stretches of its length are by themselves, in this rank and in
 // others: what lasts a while in a noise that lingers is no spell. The bound is the normal tail's
 // (exp(-z^2 / 2)), corrected for the places looked at.
@@ -256,7 +295,7 @@ bool stands_out(const Lateness& l, size_t r, const Track& t, const Stretch& s) {
   add(own, 0, &s);
   for (size_t o = 0, n = 0; o < l.ratio.size() && n < kOthers; ++o)
     if (o != r) add(l.ratio[o], median(l.ratio[o]), nullptr), ++n;
-  if (usual.size() < kEnough) return true;
+  if (usual.size() < kEnough) return shifts(l, r, t, s);
   const double places = static_cast<double>(usual.size() * s.size());  // where it could lie
   const double enough = std::sqrt(2 * std::log(places / kAlpha));
   return robust(usual).z(std::log(s.level)) >= enough;
@@ -331,6 +370,17 @@ bool late_throughout(const RankStat& s) {
                                   : s.ratio_to_peers >= kStandingRatioOfFew;
 }
 
+// Whether a level is beyond what the noise of most ranks, which may linger, comes to on the
+// average.
+bool stands(const Lateness& l, const std::vector<double>& values) {
+  constexpr size_t kOthers = 16;
+  std::vector<double> noise;
+  for (size_t o = 0; o < l.ratio.size() && o < kOthers; ++o)
+    if (const double v = long_run_variance(known_of(l.ratio[o])); v == v) noise.push_back(v);
+  const double n = static_cast<double>(values.size());
+  return mean(values) >= z_needed(values.size() * l.ratio.size()) * std::sqrt(median(noise) / n);
+}
+
 void find_standing(const StepGrid& grid, const Lateness& l, const std::vector<size_t>& columns,
                    Workers& w) {
   const size_t rows = grid.ranks.ranks.size();
@@ -364,7 +414,7 @@ void find_standing(const StepGrid& grid, const Lateness& l, const std::vector<si
           std::count_if(known.begin(), known.end(), [](double v) { return v > 0; }));
       s.p_value = std::min(1.0, binomial_tail(static_cast<int64_t>(known.size()), above, 0.5) *
                                     static_cast<double>(rows));
-      if (s.p_value < kAlpha && s.seconds_per_step > 0) {
+      if (s.p_value < kAlpha && s.seconds_per_step > 0 && stands(l, known)) {
         w.straggles.push_back(s);
         continue;
       }

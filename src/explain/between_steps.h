@@ -4,8 +4,8 @@
 
 namespace firstwait {
 
-// Mean seconds per step of the current window, as far as no phase explains them; 0 where step rows
-// do not tell (profiler traces: what no record of theirs covers is in the ledger).
+// Mean seconds per step of the current window, as far as no phase explains them. Where steps are
+// those of a profiler trace its own marks tell what a step is; 0 where nothing does.
 double between_steps_s(const View& view);
 
 }  // namespace firstwait

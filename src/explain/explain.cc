@@ -332,8 +332,12 @@ Report explain(const Evidence& evidence, Attribution attribution) {
   fill_rivals(view, tested, r);
   if (evidence.job.unitless) drop_units_of_steps(r);
   r.checklist = checklist(view, tested, r.findings);
-  r.next_measurements =
-      next_measurements(r.attribution.level, worth_measuring(view, tested, r.untested));
+  // Phases of which nearly nothing is known are none.
+  const bool dark =
+      phase_seconds(view, Phase::unexplained) >= (1 - kMaterialShare) * r.attribution.current_s;
+  const EvidenceLevel level =
+      dark ? std::min(r.attribution.level, EvidenceLevel::steps) : r.attribution.level;
+  r.next_measurements = next_measurements(level, worth_measuring(view, tested, r.untested));
   const double between = between_steps_s(view);
   if (between >= kMaterialShare * r.attribution.current_s) measure_between(r);
   r.symptoms = symptoms(view);

@@ -8,6 +8,7 @@
 
 #include "base/numbers.h"
 #include "base/stats.h"
+#include "base/text.h"
 
 namespace firstwait {
 namespace {
@@ -233,6 +234,19 @@ std::string phase_sentence(const LedgerRow& row, const Attribution& a, double be
                      seconds(a.current_s));
 }
 
+// " (smi.xml as nvidia_smi, _dump_0 as flight_recorder and 2 more)"
+std::string what_was_read(const Report& r) {
+  constexpr size_t kNamed = 3;
+  std::string out;
+  for (size_t i = 0; i < r.sources.size() && i < kNamed; ++i) {
+    const std::string_view path = r.sources[i].path;
+    out += fmt::format("{}{} as {}", i == 0 ? " (" : ", ", path.substr(path.rfind('/') + 1),
+                       r.sources[i].importer);
+  }
+  if (r.sources.size() > kNamed) out += fmt::format(" and {} more", r.sources.size() - kNamed);
+  return out.empty() ? out : out + ")";
+}
+
 std::string undetermined(const Report& r, double between_s) {
   std::string out = opening(r);
   if (!out.empty()) out += ' ';
@@ -242,7 +256,10 @@ std::string undetermined(const Report& r, double between_s) {
         "Nothing suspicious in these samples alone; without step times a slowdown cannot be "
         "judged.";
   } else if (a.steps.size() == 0 && r.findings.empty()) {
-    out += "Cannot judge: no step times in what was read.";
+    out += fmt::format(
+        "Cannot judge: no step times in what was read{}. Add a training log, a profiler trace or "
+        "step times of its ranks.",
+        what_was_read(r));
   } else if (a.pattern.kind == PatternKind::none && a.episodes.empty() && open_causes(r) == 0) {
     out += "No slowdown seen";
     if (a.steps.size() > 1)
@@ -250,7 +267,10 @@ std::string undetermined(const Report& r, double between_s) {
     if (a.steps.size() == 1) out += " in the one step recorded";
     out += "; what bounds the step is not known from this evidence.";
   } else {
-    if (const LedgerRow* row = waiting_phase(a)) out += phase_sentence(*row, a, between_s) + ' ';
+    if (const LedgerRow* row = waiting_phase(a))
+      out += phase_sentence(*row, a, between_s) + ' ';
+    else if (const std::string lost = where_slow_steps_lose(a, between_s); !lost.empty())
+      out += lost.substr(1) + ' ';
     out += "The cause is not clear.";
   }
   if (a.steps.size() == 0) return out;
@@ -295,7 +315,9 @@ std::string confidence_word(double confidence) {
   return "undetermined";
 }
 
-void headline(Report& r, double between_steps_s) {
+namespace {
+
+void say_verdict(Report& r, double between_steps_s) {
   const auto& a = r.attribution;
   if (std::abs(a.replay_error) > kReplayError) {
     r.verdict_word = "inconclusive";
@@ -343,6 +365,26 @@ void headline(Report& r, double between_steps_s) {
   out += wait.empty() ? capitalised(because) : wait + because;
   if (out.back() != '.') out += '.';
   r.headline = out;
+}
+
+std::vector<std::string> lone_pauses(const Report& r) {
+  std::vector<std::string> out;
+  for (const Event& e : r.events) {
+    const auto step = parse_int(e.attribute("step"));
+    if (e.kind != "pause" || !step || e.start == kNoTime || e.end <= e.start) continue;
+    out.push_back(fmt::format(
+        "A pause of {} lies between steps {} and {}, cause unknown: no record tells of it.",
+        seconds(static_cast<double>(e.end - e.start) * 1e-9), with_thousands(*step - 1),
+        with_thousands(*step)));
+  }
+  return out;
+}
+
+}  // namespace
+
+void headline(Report& r, double between_steps_s) {
+  say_verdict(r, between_steps_s);
+  for (const std::string& pause : lone_pauses(r)) r.headline += ' ' + pause;
 }
 
 }  // namespace firstwait

@@ -167,6 +167,25 @@ TEST(Headline, TimeBetweenStepsIsToldWithItsShare) {
   EXPECT_EQ(r.headline.find("between steps,"), std::string::npos) << r.headline;
 }
 
+TEST(Headline, ALonePauseIsToldWithItsLengthAndPlace) {
+  Report r;
+  r.rank_ids = {0};
+  r.attribution.steps.step.resize(200);
+  const Ns at = 1'764'500'000'000'000'000;
+  r.events.push_back({"pause", "job/j", at, at + 300'000'000'000, {{"step", "120"}}, "all inputs"});
+  headline(r);
+  EXPECT_NE(r.headline.find("A pause of 300 s lies between steps 119 and 120, cause unknown"),
+            std::string::npos)
+      << r.headline;
+}
+
+TEST(Headline, WithoutStepsItSaysWhatWasRead) {
+  Report r;
+  r.sources.push_back({"a/smi.xml", "nvidia_smi", 2, 100, ""});
+  headline(r);
+  EXPECT_NE(r.headline.find("(smi.xml as nvidia_smi)"), std::string::npos) << r.headline;
+}
+
 TEST(Headline, WhatIsOverIsToldBesideAHealthyPresent) {
   Report r = with_finding("healthy.compute_bound", 0.94);
   r.attribution.pattern.kind = PatternKind::none;

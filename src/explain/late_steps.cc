@@ -16,6 +16,9 @@ namespace {
 // Half of the z of a stall, and the share of a normal distribution between the two.
 constexpr double kNearly = 1.75, kNearlyByChance = 0.0399;
 
+// Steps among which the others' usual time is looked for: slow ones of a period stay few.
+constexpr size_t kAround = 21;
+
 // One rank in one step.
 struct Own {
   size_t column;
@@ -78,8 +81,7 @@ std::vector<Own> own_times(const View& view) {
 double spread_of(const std::vector<Own>& all) {
   std::vector<double> ratios;
   for (const Own& o : all) ratios.push_back(std::abs(o.log_ratio));
-  // Below one per cent differences are jitter, whatever the spread.
-  return std::max(1.4826 * median(std::move(ratios)), 0.01);
+  return std::max(1.4826 * median(std::move(ratios)), kJitter);
 }
 
 // What the given (rank, step) waited for input beyond what a step of the job usually does.
@@ -131,8 +133,8 @@ LateSteps late_steps(const View& view) {
   // distribution is 1.349 standard deviations wide.
   const double least_s = kStall.value * resolution(all) / 1.349;
   size_t stalls = 0, nearly = 0;
-  std::set<std::pair<int32_t, int32_t>> late;
-  std::vector<size_t> looked_at, late_at;  // columns
+  std::vector<const Own*> slowest;  // of each step
+  std::vector<double> others;
   for (size_t i = 0, end = 0; i < all.size(); i = end) {
     const Own* most = &all[i];
     for (end = i; end < all.size() && all[end].column == all[i].column; ++end) {
@@ -141,6 +143,14 @@ LateSteps late_steps(const View& view) {
       stalls += z >= kStall.value ? 1 : 0;
       nearly += z >= kNearly && z < kStall.value ? 1 : 0;
     }
+    slowest.push_back(most);
+    others.push_back(most->others);
+  }
+  const std::vector<double> usual = running_median(others, kAround);
+  std::set<std::pair<int32_t, int32_t>> late;
+  std::vector<size_t> looked_at, late_at;  // columns
+  for (size_t i = 0; i < slowest.size(); ++i) {
+    const Own* most = slowest[i];
     looked_at.push_back(most->column);
     out.time_s += static_cast<double>(a.steps.time[most->column]) * 1e-9;
     const double lost = std::max(0.0, most->seconds - most->others);
@@ -148,6 +158,8 @@ LateSteps late_steps(const View& view) {
     if (most->seconds < kLateStep.value * most->others ||
         most->log_ratio < kStall.value * out.spread || most->seconds - most->others < least_s)
       continue;
+    // A step that is slow for all of them waits for no one rank.
+    if (most->others >= kLateStep.value * usual[i]) continue;
     // A rank that is late for a long while is a straggler of its own.
     if (lasting(groups, most->rank, a.steps.step[most->column])) continue;
     late_at.push_back(most->column);

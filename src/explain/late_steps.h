@@ -20,6 +20,8 @@ inline constexpr Threshold kTurns{"late steps of one rank", 0.5, "ratio",
 // Two ranks share the late steps evenly when they take turns: one of them is the persistent one
 // only with three quarters, as far from even as half is with four ranks.
 inline constexpr double kTurnsOfTwo = 0.75;
+// Below, differences of own times are jitter, whatever their spread.
+inline constexpr double kJitter = 0.01;
 
 struct LateSteps {
   std::map<int32_t, size_t> by_rank;

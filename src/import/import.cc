@@ -1,6 +1,7 @@
 #include "import/import.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -28,6 +29,13 @@ constexpr std::string_view kUtf8Mark = "\xef\xbb\xbf";
 constexpr HealthCounter kUnrecognised{
     "unrecognised_file", Severity::info,
     "no importer knows this content; `firstwait list importers` shows what is read"};
+constexpr HealthCounter kStillCompressed{"still_compressed", Severity::data_loss,
+                                         "it is compressed more than once, or in a form that is "
+                                         "not read (gzip and zstd are); decompress "
+                                         "it and name the result"};
+constexpr HealthCounter kNoRows{"no_rows", Severity::error,
+                                "its kind was recognised, but nothing in it can be used; record it "
+                                "again, or name another file"};
 constexpr HealthCounter kUtf16{
     "utf16_text", Severity::data_loss,
     "the file is UTF-16, as some shells' redirection writes it; convert it to UTF-8"};
@@ -88,6 +96,24 @@ const Importer* recognise(const Sniff& sniff) {
     }
   }
   return best;
+}
+
+// gzip, zstd, xz, bzip2, zip and lz4, in this order.
+bool is_compressed(std::string_view head) {
+  constexpr std::string_view kMagic[] = {"\x1f\x8b",
+                                         "\x28\xb5\x2f\xfd",
+                                         "\xfd"
+                                         "7zXZ",
+                                         "BZh",
+                                         "PK\x03\x04",
+                                         "\x04\x22\x4d\x18"};
+  return std::any_of(std::begin(kMagic), std::end(kMagic),
+                     [head](std::string_view magic) { return head.starts_with(magic); });
+}
+
+// A tar whose first header was changed: what lies behind it would be read as something else.
+bool is_damaged_tar(std::string_view head) {
+  return head.size() >= 512 && head.substr(257, 5) == "ustar" && !is_tar(head);
 }
 
 uint64_t rows_of(const Evidence& e) {
@@ -200,7 +226,10 @@ class Input {
       // Damaged data is named as such; that it could not be recognised follows from it.
       const std::string_view mark = std::string_view(head_).substr(0, 2);
       const bool utf16 = mark == "\xff\xfe" || mark == "\xfe\xff";
-      if (complete) out.health.add(path_, utf16 ? kUtf16 : kUnrecognised);
+      if (complete)
+        out.health.add(path_, utf16                  ? kUtf16
+                              : is_compressed(head_) ? kStillCompressed
+                                                     : kUnrecognised);
       return;
     }
     if (spool_failed_) {
@@ -209,6 +238,8 @@ class Input {
     }
     reader_->finish(complete);
     const uint64_t rows = rows_of(out) - before_;
+    if (rows == 0 && !told_of(path_))
+      out.health.add(path_, kNoRows, 1, fmt::format("read as {}", importer_->name));
     ++counts_.summary.recognised;
     if (rows > 0) ++counts_.summary.read;
     out.sources.push_back({path_, std::string(importer_->name), rows, bytes_, out.notes[path_]});
@@ -216,7 +247,8 @@ class Input {
 
  private:
   bool start() {
-    importer_ = recognise({std::string_view(head_).substr(0, kHead), path_, &counts_.options});
+    if (!is_compressed(head_))
+      importer_ = recognise({std::string_view(head_).substr(0, kHead), path_, &counts_.options});
     if (importer_ == nullptr) {
       unknown_ = true;
       return false;
@@ -228,6 +260,11 @@ class Input {
     }
     reader_ = importer_->open(ImportContext{path_, counts_.options, counts_.out, file});
     return pass(head_);
+  }
+  bool told_of(std::string_view path) const {
+    const auto& entries = counts_.out.health.entries();
+    return std::any_of(entries.begin(), entries.end(),
+                       [path](const HealthEntry& e) { return e.source == path; });
   }
   bool pass(std::string_view chunk) {
     if (!importer_->needs_file) {
@@ -322,7 +359,13 @@ void import_file(const std::string& path, Counts counts) {
   std::unique_ptr<Input> input;
   std::unique_ptr<ArchiveSink> sink;
   std::unique_ptr<TarReader> tar;
+  bool damaged_tar = false;
   const auto decide = [&] {
+    if (is_damaged_tar(head)) {
+      counts.out.health.add(path, kCorrupt, 1, "the first header of the tar is damaged");
+      damaged_tar = true;
+      return false;
+    }
     if (is_tar(head)) {
       sink = std::make_unique<ArchiveSink>(path, counts, budget);
       tar = std::make_unique<TarReader>(*sink);
@@ -346,6 +389,7 @@ void import_file(const std::string& path, Counts counts) {
     counts.out.health.add(path, pipe ? kSilentPipe : kUnreadable, 1, result.error().what);
     return;
   }
+  if (damaged_tar) return;
   if (!tar && !input) decide();
   if (input) {
     ++counts.summary.files;

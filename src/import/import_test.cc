@@ -140,6 +140,28 @@ TEST_F(Import, ADamagedArchiveGivesWhatCameBefore) {
   EXPECT_GE(health_count(out_, "damaged_archive"), 1U);
 }
 
+TEST_F(Import, WhatStaysCompressedIsNamedSo) {
+  const auto twice = import_inputs({write("steps.jsonl.zst", zstd(zstd(kSteps)))}, {}, out_);
+  ASSERT_FALSE(twice);
+  EXPECT_EQ(health_count(out_, "still_compressed"), 1U);
+  EXPECT_NE(twice.error().remedy.find("decompress it"), std::string::npos);
+}
+
+TEST_F(Import, AnArchiveWhoseFirstHeaderIsDamagedIsNotReadAsSomethingElse) {
+  std::string tar = tar_member("steps.jsonl", kSteps);
+  tar[130] = '9';
+  ASSERT_FALSE(import_inputs({write("a.fwb", zstd(tar))}, {}, out_));
+  EXPECT_EQ(health_count(out_, "corrupt_archive"), 1U);
+  EXPECT_EQ(out_.health.entries().size(), 1U);
+}
+
+TEST_F(Import, AFileOfAKnownKindWithNothingToUseSaysSo) {
+  const auto read = import_inputs({write("a.csv", "step,rank,time_s\n")}, {}, out_);
+  ASSERT_TRUE(read);
+  EXPECT_EQ(read->read, 0U);
+  ASSERT_FALSE(out_.health.entries().empty());
+}
+
 TEST_F(Import, HostileMemberNamesAndSizesAreHarmless) {
   EXPECT_EQ(sanitised_member_name("/../../etc/pass\nwd"), "etc/pass?wd");
   EXPECT_EQ(sanitised_member_name("../.."), "unnamed");

@@ -1,8 +1,16 @@
 #include "import/json_rows.h"
 
+#include <utility>
+
 #include "base/text.h"
 
 namespace firstwait {
+
+std::vector<std::string_view> first_row_keys(std::string_view head) {
+  head = trim(head);
+  if (head.starts_with("[")) head = trim(head.substr(1));
+  return head.starts_with("{") ? top_level_keys(head) : std::vector<std::string_view>{};
+}
 
 void JsonRows::count(const HealthCounter& counter) {
   context_.count(counter, 1, "line " + std::to_string(number_));
@@ -11,6 +19,11 @@ void JsonRows::count(const HealthCounter& counter) {
 void JsonRows::line(std::string_view text, uint64_t number) {
   if (trim(text).empty()) return;
   number_ = number;
+  if (array_) return;
+  if (!std::exchange(any_, true) && trim(text).starts_with("[")) {
+    array_ = true;
+    return count(kJsonArray);
+  }
   auto object = json_.object(text);
   if (!object) return count(kBadJsonLine);
   begin_row();

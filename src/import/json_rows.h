@@ -12,8 +12,18 @@ inline constexpr HealthCounter kBadJsonLine{"bad_line", Severity::data_loss,
 inline constexpr HealthCounter kJsonLineTooLong{"line_too_long", Severity::data_loss,
                                                 "split the line: 16 MiB is the limit"};
 
-// Walks the fields of each line. Counts kBadJsonLine and kJsonLineTooLong itself; a line that is
-// broken anywhere gives no row.
+inline constexpr HealthCounter kJsonArray{
+    "json_array", Severity::data_loss,
+    "it is one JSON array; write one object a line: jq -c '.[]' FILE > steps.jsonl"};
+inline constexpr HealthCounter kBadIndex{
+    "bad_index", Severity::data_loss,
+    "ranks and steps are whole numbers from 0 to 2,147,483,647; number them so"};
+
+// The keys of the first row; also of an array of rows, so that it is refused by name.
+std::vector<std::string_view> first_row_keys(std::string_view head);
+
+// Walks the fields of each line. Counts kBadJsonLine, kJsonLineTooLong and kJsonArray itself; a
+// line that is broken anywhere gives no row.
 class JsonRows : public LineReader {
  public:
   explicit JsonRows(ImportContext context) : context_(std::move(context)) {}
@@ -33,6 +43,7 @@ class JsonRows : public LineReader {
   void too_long(uint64_t number) final;
   JsonLine json_;
   uint64_t number_ = 0;
+  bool array_ = false, any_ = false;
 };
 
 }  // namespace firstwait

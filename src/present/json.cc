@@ -150,6 +150,8 @@ void what_if(JsonWriter& w, const std::optional<WhatIf>& found) {
   workers(f.workers, true);
   w.key("top_workers");
   workers(f.top, true);
+  w.key("dropped_steps").integer(f.dropped_steps).key("ignored_ops");
+  texts(w, f.ignored_ops);
   w.key("refused").text_or_null(f.refused).end_object();
 }
 
@@ -261,6 +263,17 @@ void observations(JsonWriter& w, const std::vector<Observation>& list) {
   for (const auto& o : list) {
     w.begin_object().key("text").text(o.text).key("where").text_or_null(o.where);
     w.key("seconds_per_step").number(o.seconds_per_step).end_object();
+  }
+  w.end_array();
+}
+
+void episodes(JsonWriter& w, const std::vector<Episode>& list) {
+  w.key("episodes").begin_array();
+  for (const auto& e : list) {
+    w.begin_object().key("first_step").integer_or_null(e.first_step);
+    w.key("last_step").integer_or_null(e.last_step).key("start").seconds(e.window.from);
+    w.key("end").seconds(e.window.to).key("ratio").number(e.ratio);
+    w.key("seconds_per_step").number(e.seconds_per_step).end_object();
   }
   w.end_array();
 }
@@ -386,6 +399,7 @@ std::string json_report(const Report& r) {
   outliers(w, r.attribution.outliers);
   w.end_array().key("observations");
   observations(w, r.observations);
+  episodes(w, r.attribution.episodes);
   compared_ranks(w, r.attribution);
   w.key("trace");
   traces(w, r.attribution.traces);

@@ -74,6 +74,7 @@ TEST(Json, HasEveryKeyOfTheContract) {
                                 "/headline",
                                 "/verdict",
                                 "/trace",
+                                "/episodes",
                                 "/straggles",
                                 "/offsets",
                                 "/groupings"})
@@ -134,6 +135,8 @@ TEST(Json, WhatIfCarriesTheSharesUnderTheirContractNames) {
   w.workers.resize(1);
   w.workers[0].rank = 0;
   w.workers[0].score = 1.973;
+  w.dropped_steps = 2;
+  w.ignored_ops = {"embedding-sync"};
   r.attribution.what_if = w;
   const Parsed json(json_report(r));
   EXPECT_EQ(json.number("/what_if/straggler_free_slowdown"), 1.97);
@@ -144,6 +147,26 @@ TEST(Json, WhatIfCarriesTheSharesUnderTheirContractNames) {
   EXPECT_EQ(json.text("/what_if/by_op/0/op"), "backward-compute");
   EXPECT_EQ(json.number("/what_if/by_rank/0/rank"), 0);
   EXPECT_EQ(json.number("/what_if/by_rank/0/score"), 1.973);
+  EXPECT_EQ(json.number("/what_if/dropped_steps"), 2);
+  EXPECT_EQ(json.text("/what_if/ignored_ops/0"), "embedding-sync");
+}
+
+TEST(Json, AStretchThatIsOverIsToldWithItsPlaceAndCost) {
+  Report r;
+  Episode e;
+  e.first_step = 120;
+  e.last_step = 160;
+  e.window.from = 1'764'500'000'000'000'000;
+  e.ratio = 1.8;
+  e.seconds_per_step = 0.24;
+  r.attribution.episodes.push_back(e);
+  const Parsed json(json_report(r));
+  EXPECT_EQ(json.number("/episodes/0/first_step"), 120);
+  EXPECT_EQ(json.number("/episodes/0/last_step"), 160);
+  EXPECT_EQ(json.number("/episodes/0/start"), 1'764'500'000);
+  EXPECT_TRUE(json.at("/episodes/0/end").is_null());
+  EXPECT_EQ(json.number("/episodes/0/ratio"), 1.8);
+  EXPECT_EQ(json.number("/episodes/0/seconds_per_step"), 0.24);
 }
 
 TEST(Json, AllOfALongListIsThere) {

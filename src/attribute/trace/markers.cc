@@ -149,7 +149,6 @@ std::vector<StepWindow> told_steps(const RankTrace& trace) {
             [](const StepWindow& a, const StepWindow& b) { return a.start < b.start; });
   for (size_t i = 0; i + 1 < steps.size(); ++i)
     steps[i].end = std::min(steps[i].end, steps[i + 1].start);
-  keep_disjoint(steps);
   return steps;
 }
 
@@ -166,6 +165,7 @@ std::vector<StepWindow> find_steps(const RankTrace& trace, const Names& names) {
     if (steps.empty()) steps = loader_starts(trace);
   }
   reach_next(steps);
+  std::erase_if(steps, [](const StepWindow& s) { return s.end <= s.start; });
   return steps;
 }
 

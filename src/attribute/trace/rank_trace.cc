@@ -1,5 +1,7 @@
 #include "attribute/trace/rank_trace.h"
 
+#include <set>
+
 #include "base/saturate.h"
 
 namespace firstwait {
@@ -78,6 +80,35 @@ void add_span(RankTrace& trace, const Evidence& evidence, size_t i, Meanings& me
   }
 }
 
+bool communicates(const HostSpan& s) {
+  return s.step >= 0 && (s.phase == Phase::collective || s.phase == Phase::p2p);
+}
+
+// Communication that ends behind the record in which it began, or in which computing begins, is no
+// call of the training thread: rows that carry their step (bundles) need not name the thread. Where
+// that is so in most steps, all of the rank's communication runs beside.
+void set_apart_communication(RankTrace& trace) {
+  std::set<int32_t> communicating, overlapping;
+  std::vector<const HostSpan*> open;
+  for (const HostSpan& s : trace.main) {
+    while (!open.empty() && open.back()->end <= s.start) open.pop_back();
+    if (communicates(s)) communicating.insert(s.step);
+    if (!open.empty()) {
+      const HostSpan& around = *open.back();
+      if (communicates(s) && s.end > around.end) overlapping.insert(s.step);
+      if (communicates(around) && is_compute(s.phase) && s.end > s.start)
+        overlapping.insert(around.step);
+    }
+    open.push_back(&s);
+  }
+  if (overlapping.empty() || 2 * overlapping.size() < communicating.size()) return;
+  for (HostSpan& s : trace.main) {
+    if (!communicates(s)) continue;
+    s.beside = true;
+    trace.host_collectives.push_back({s.start, s.end});
+  }
+}
+
 void sort_out(RankTrace& trace) {
   // Zero-length records cover nothing, but an enclosing span must come before the enclosed one.
   const auto before = [](const HostSpan& a, const HostSpan& b) {
@@ -85,6 +116,7 @@ void sort_out(RankTrace& trace) {
   };
   if (!std::is_sorted(trace.main.begin(), trace.main.end(), before))
     std::stable_sort(trace.main.begin(), trace.main.end(), before);
+  set_apart_communication(trace);
   std::sort(trace.autograd.begin(), trace.autograd.end(),
             [](const TimeInterval& a, const TimeInterval& b) { return a.start < b.start; });
   for (Intervals* list : {&trace.host_collectives, &trace.compute, &trace.collective, &trace.p2p,

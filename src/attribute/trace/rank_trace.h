@@ -15,6 +15,7 @@ struct HostSpan {
   Phase phase = Phase::unexplained;  // as the record says, or as the name means
   int32_t step = -1;
   NameId op = kNoName;
+  bool beside = false;  // communication that runs beside the training thread, not on it
 };
 
 struct DeviceCopies {

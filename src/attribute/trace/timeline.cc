@@ -36,7 +36,7 @@ class Flattener {
   std::vector<Piece> run(const std::vector<HostSpan>& spans) {
     pieces_.reserve(spans.size() + spans.size() / 2);
     for (const HostSpan& span : spans) {
-      if (span.end <= span.start) continue;
+      if (span.end <= span.start || span.beside) continue;
       close_until(span.start);
       // Steps of a pipelined loop overlap: what sticks out of another step ends that one here.
       if (span.step >= 0 && !stack_.empty() && span.end > stack_.front().end && step_ >= 0 &&

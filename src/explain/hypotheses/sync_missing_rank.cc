@@ -28,11 +28,7 @@ Verdict test(const View& view) {
     if (!m.missing.empty()) waiting.insert(m.present.begin(), m.present.end());
   }
   if (missing.empty()) {
-    const auto& sources = view.evidence.sources;
-    const bool recorded = std::any_of(sources.begin(), sources.end(), [](const Source& s) {
-      return s.importer == "flight_recorder" && s.rows > 0;
-    });
-    if (!recorded) return untested({kNeeds[0]});
+    if (view.evidence.flight.size() == 0) return untested({kNeeds[0]});
     w.contradicts(kStrong, "every rank entered every recorded collective",
                   fact("ranks missing", "collective.missing", "", 0, "", false));
     return std::move(w).verdict("", {});

@@ -45,8 +45,14 @@ TEST(SyncMissingRank, RanksThatWaitForEachOtherAreAllNamed) {
 
 TEST(SyncMissingRank, CompleteCollectivesRefuteIt) {
   ViewBuilder b(false);
-  b.evidence().sources.push_back({"dump_0", "flight_recorder", 4, 100, ""});
+  b.evidence().flight.rank.push_back(0);
   EXPECT_EQ(test(b).outcome, Outcome::refuted);
+}
+
+TEST(SyncMissingRank, ADumpWithoutCollectivesProvesNothing) {
+  ViewBuilder b(false);
+  b.evidence().sources.push_back({"dump_0", "flight_recorder", 2, 100, ""});
+  EXPECT_EQ(test(b).outcome, Outcome::untested);
 }
 
 TEST(SyncMissingRank, WithoutDumpsItIsUntested) {

@@ -12,7 +12,9 @@ namespace firstwait {
 namespace {
 
 constexpr Phase kPhasesExplained[] = {Phase::collective, Phase::p2p};
-constexpr std::string_view kNeeds[] = {"own time of at least two ranks, step by step"};
+constexpr std::string_view kNeeds[] = {
+    "own time of at least two ranks, step by step",
+    "step phases or collectives of each rank: their steps last equally long"};
 constexpr Threshold kThresholds[] = {kRelevantShare, kLateStep, kTurns, kCounted, kStall};
 
 Verdict test(const View& view) {
@@ -23,6 +25,10 @@ Verdict test(const View& view) {
   if (l.steps == 0) return untested({kNeeds[0]});
   Weighing w;
   const double cost = l.cost();
+  // Ranks whose whole steps are told and last equally long wait for each other within them.
+  if (!l.matter() && view.attribution.level == EvidenceLevel::steps && l.spread <= kJitter &&
+      !view.attribution.outliers.empty())
+    return untested({kNeeds[1]});
   if (!l.matter()) {
     const double slowest = l.time_s > 0 ? l.slowest_s / l.time_s : 0;
     // What a barrier over noisy ranks costs is no one's fault, but it is not nothing.

@@ -7,6 +7,8 @@
 #include <cmath>
 #include <set>
 
+#include "attribute/lingering.h"
+#include "base/stats.h"
 #include "explain/input_signals.h"
 #include "explain/late_groups.h"
 #include "explain/late_steps.h"
@@ -194,6 +196,37 @@ Verdict from_episodes(const View& view) {
   return v;
 }
 
+// ln(own time / the others' median) of a rank, in all steps and in those of now.
+struct Lateness {
+  std::vector<double> all, now;
+  // The mean of now in standard errors of noise that lingers as it does all along.
+  double z() const {
+    return mean(now) / std::sqrt(long_run_variance(all) / static_cast<double>(now.size()));
+  }
+};
+
+Lateness lateness_of(const View& view, int32_t rank) {
+  const auto& a = view.attribution;
+  const auto& m = a.ranks;
+  Lateness out;
+  const auto at = std::find(m.ranks.begin(), m.ranks.end(), rank);
+  if (at == m.ranks.end() || m.own_time.empty() || a.steps.size() != m.steps) return out;
+  const auto row = static_cast<size_t>(at - m.ranks.begin());
+  for (size_t c = 0; c < m.steps; ++c) {
+    const Ns own = m.at(m.own_time, row, c);
+    if (own <= 0 || a.steps.segment[c] != SegmentKind::steady) continue;
+    std::vector<double> others;
+    for (size_t r = 0; r < m.ranks.size(); ++r)
+      if (const Ns v = m.at(m.own_time, r, c); r != row && v > 0)
+        others.push_back(static_cast<double>(v));
+    if (others.empty()) continue;
+    const double late = std::log(static_cast<double>(own) / median(std::move(others)));
+    out.all.push_back(late);
+    if (c >= a.current.first && c <= a.current.last) out.now.push_back(late);
+  }
+  return out;
+}
+
 // Ranks over the current window, without an episode: late from the first step on.
 Verdict from_peers(const View& view) {
   const auto& stats = view.attribution.rank_stats;
@@ -228,6 +261,12 @@ Verdict from_peers(const View& view) {
     w.contradicts(
         kPositive, fmt::format("ranks spread as widely as {} deviates", entity),
         fact("robust z among its peers", "rank.own_time", entity, worst->robust_z, "", false));
+    return std::move(w).verdict("", {});
+  }
+  const Lateness lateness = lateness_of(view, worst->rank);
+  if (const double z = lateness.z(); z < z_needed(lateness.all.size() * stats.size())) {
+    w.contradicts(kPositive, fmt::format("the times of {} wander by as much as it is late", entity),
+                  fact("lateness in standard errors", "rank.own_time", entity, z, "", false));
     return std::move(w).verdict("", {});
   }
   w.supports(kPositive, ratio);

@@ -13,7 +13,8 @@ namespace firstwait {
 
 const HealthCounter TraceHealth::truncated{
     "truncated_json", Severity::data_loss,
-    "the trace ends early; record it again. All whole events were read"};
+    "the trace ends early, or is broken or nested too deep somewhere; record it again. All whole "
+    "events before that were read"};
 const HealthCounter TraceHealth::invalid_event{
     "invalid_event", Severity::data_loss,
     "the file is damaged there; copy it again. Reading went on behind it"};

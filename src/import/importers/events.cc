@@ -7,7 +7,8 @@ namespace {
 constexpr HealthCounter kHealth[] = {
     kBadJsonLine,
     kJsonLineTooLong,
-    {"incomplete_event", Severity::data_loss, "give every event a kind and a start"}};
+    {"incomplete_event", Severity::data_loss, "give every event a kind and a start"},
+    kJsonArray};
 enum : size_t { kIncomplete = 2 };
 
 int sniff(const Sniff& s) {

@@ -22,12 +22,24 @@ constexpr HealthCounter kHealth[] = {
     {"no_rank", Severity::data_loss,
      "name the file after its rank, as PyTorch does: ..._rank_3 or _dump_3"},
     {"bad_entry", Severity::data_loss,
-     "an entry names no process group or sequence number; use PyTorch 2.2 or later"},
+     "an entry is no record of a collective: it has no process group or no sequence number; record "
+     "the dump again, with PyTorch 2.2 or later"},
     {"duplicate_rank", Severity::info, "two dumps of the same rank were named; the first is used"},
     {"not_flight_recorder", Severity::error, "the document holds no Flight Recorder entries"},
     {"too_large", Severity::data_loss,
-     "the dump exceeds 256 MiB; lower TORCH_NCCL_TRACE_BUFFER_SIZE"}};
-enum : size_t { kRefused, kBadJson, kNoRank, kBadEntry, kDuplicate, kNotFlight, kTooLarge };
+     "the dump exceeds 256 MiB; lower TORCH_NCCL_TRACE_BUFFER_SIZE"},
+    {"damaged_pickle", Severity::data_loss,
+     "the dump ends early or is damaged; copy it again, whole, from the machine that wrote it"}};
+enum : size_t {
+  kRefused,
+  kBadJson,
+  kNoRank,
+  kBadEntry,
+  kDuplicate,
+  kNotFlight,
+  kTooLarge,
+  kDamaged
+};
 
 int sniff(const Sniff& s) {
   const bool words = contains(s.head, "pg_config") || contains(s.head, "collective_seq_id") ||
@@ -83,7 +95,8 @@ class FlightReader final : public WholeReader {
       return;
     }
     const std::string wrong = parse_pickle(text, tree_);
-    if (!wrong.empty()) return context_.count(kHealth[kRefused], 1, wrong);
+    if (!wrong.empty())
+      return context_.count(kHealth[contains(wrong, "opcode") ? kRefused : kDamaged], 1, wrong);
     read();
   }
 

@@ -39,6 +39,14 @@ TEST(FlightRecorderDump, ADumpThatActsOrNamesNoRankIsRefused) {
             1U);
 }
 
+TEST(FlightRecorderDump, APickleThatEndsEarlyIsDamagedNotRefused) {
+  const Evidence e =
+      import_text(importer_flight_recorder, std::string_view("\x80\x02}(X\x07\x00\x00\x00vers", 13),
+                  0, "_dump_1");
+  EXPECT_EQ(health_count(e, "damaged_pickle"), 1U);
+  EXPECT_EQ(health_count(e, "refused_pickle"), 0U);
+}
+
 TEST(FlightRecorderDump, RealDumpsGiveAllRanksAlsoThoseWithoutEntries) {
   const auto dir = shared_data("flight_recorder/lock_gil_1st");
   if (!dir) GTEST_SKIP() << "shared data is absent";

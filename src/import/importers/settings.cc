@@ -7,7 +7,8 @@ namespace {
 constexpr HealthCounter kHealth[] = {
     kBadJsonLine,
     kJsonLineTooLong,
-    {"incomplete_setting", Severity::data_loss, "give every setting an entity, a key and a value"}};
+    {"incomplete_setting", Severity::data_loss, "give every setting an entity, a key and a value"},
+    kJsonArray};
 enum : size_t { kIncomplete = 2 };
 
 int sniff(const Sniff& s) {

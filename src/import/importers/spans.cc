@@ -14,11 +14,13 @@ constexpr HealthCounter kHealth[] = {
     {"incomplete_span", Severity::data_loss,
      "give every row a rank, a start and a duration in seconds, and a phase or an op"},
     {"unknown_phase", Severity::error,
-     "use the phase names of the format; the span is kept as unexplained"}};
+     "use the phase names of the format; the span is kept as unexplained"},
+    kJsonArray,
+    kBadIndex};
 enum : size_t { kIncomplete = 2, kUnknownPhase };
 
 int sniff(const Sniff& s) {
-  const auto keys = top_level_keys(s.head);
+  const auto keys = first_row_keys(s.head);
   if (!has_key(keys, "rank") || !has_key(keys, "start") || !has_key(keys, "duration")) return 0;
   return has_key(keys, "phase") || has_key(keys, "op") ? 90 : 0;
 }
@@ -30,10 +32,15 @@ class SpansReader final : public JsonRows {
  private:
   void begin_row() override {
     row_ = {};
+    bad_rank_ = false;
     for (auto& text : texts_) text.clear();
   }
   void field(std::string_view key, JsonValue value) override {
-    if (key == "rank") row_.rank = json_index(value).value_or(-1);
+    if (key == "rank") {
+      const auto rank = json_index(value);
+      row_.rank = rank.value_or(-1);
+      bad_rank_ = !rank;
+    }
     if (key == "step") row_.step = json_index(value).value_or(-1);
     if (key == "start") row_.start = json_time(value);
     if (key == "duration") row_.duration = json_duration(value);
@@ -56,6 +63,7 @@ class SpansReader final : public JsonRows {
     row_.op = texts_[kOp];
     row_.group = texts_[kGroup];
     row_.thread = texts_[kThread];
+    if (bad_rank_) return count(kBadIndex);
     if (row_.rank < 0 || row_.start == kNoTime || row_.duration == kNoDuration ||
         (row_.phase.empty() && row_.op.empty()))
       return count(kHealth[kIncomplete]);
@@ -66,6 +74,7 @@ class SpansReader final : public JsonRows {
   enum Text : size_t { kPhase, kOp, kGroup, kThread, kTexts };
   std::array<std::string, kTexts> texts_;
   SpanRow row_;
+  bool bad_rank_ = false;
   SpanRows rows_{context_};
 };
 

@@ -20,11 +20,13 @@ constexpr HealthCounter kHealth[] = {
     {"unknown_kind", Severity::info,
      "kind is train, evaluation, checkpoint or warmup; the row is taken as train"},
     {"bad_number", Severity::error,
-     "a time is negative, longer than 104 days or no number; it is taken as absent"}};
+     "a time is negative, longer than 104 days or no number; it is taken as absent"},
+    kJsonArray,
+    kBadIndex};
 enum : size_t { kIncomplete = 2, kUnknownPhase, kExceed, kUnknownKind, kBadNumber };
 
 int sniff(const Sniff& s) {
-  const auto keys = top_level_keys(s.head);
+  const auto keys = first_row_keys(s.head);
   if (!has_key(keys, "rank") || !has_key(keys, "step")) return 0;
   // Rows of spans name one phase or op each.
   if (has_key(keys, "phase") || has_key(keys, "op")) return 0;
@@ -41,6 +43,7 @@ struct Collective {
 struct Row {
   NameId job = kNoName;
   std::optional<int32_t> rank, step;
+  bool bad_index = false;
   Ns start = kNoTime, duration = kNoDuration;
   StepKind kind = StepKind::train;
   int32_t epoch = -1, local_rank = -1, stage = -1, dp_rank = -1;
@@ -63,6 +66,7 @@ class StepsReader final : public JsonRows {
   void begin_row() override { row_ = {}; }
   void field(std::string_view key, JsonValue value) override { read(row_, key, value); }
   void end_row() override {
+    if (row_.bad_index) return count(kBadIndex);
     if (!row_.rank || !row_.step || row_.duration == kNoDuration)
       return count(kHealth[kIncomplete]);
     append(row_);
@@ -78,8 +82,10 @@ class StepsReader final : public JsonRows {
     Names& names = context_.out.names;
     if (key == "rank") {
       row.rank = json_index(value);
+      row.bad_index = row.bad_index || !row.rank;
     } else if (key == "step") {
       row.step = json_index(value);
+      row.bad_index = row.bad_index || !row.step;
     } else if (key == "start") {
       row.start = json_time(value);
       if (row.start == kNoTime) count(kHealth[kBadNumber]);

@@ -105,10 +105,31 @@ not json
 [1])");
   EXPECT_EQ(e.steps.size(), 3U);
   EXPECT_EQ(health_count(e, "bad_line"), 4U);
-  EXPECT_EQ(health_count(e, "incomplete_step"), 4U);
+  EXPECT_EQ(health_count(e, "incomplete_step"), 3U);
+  EXPECT_EQ(health_count(e, "bad_index"), 1U);
   EXPECT_EQ(health_count(e, "bad_number"), 1U);
   EXPECT_EQ(health_count(e, "unknown_kind"), 1U);
   EXPECT_TRUE(std::isnan(StepTable::number(e.steps.loss, 1)));
+}
+
+TEST(Steps, AnArrayOfRowsIsRefusedByName) {
+  for (const std::string_view text : {R"([{"rank":0,"step":1,"duration":0.5}])",
+                                      "[\n {\"rank\":0,\"step\":1,\"duration\":0.5},\n {}]\n"}) {
+    EXPECT_EQ(importer_steps.sniff({text, "x"}), 90) << text;
+    const Evidence e = import_text(importer_steps, text);
+    EXPECT_EQ(health_count(e, "json_array"), 1U) << text;
+    EXPECT_EQ(e.health.entries().size(), 1U) << text;
+  }
+}
+
+TEST(Steps, ARankOrStepThatIsNoIndexIsToldApartFromAMissingOne) {
+  const Evidence e = import_text(importer_steps, R"({"rank":4000000000,"step":1,"duration":0.5}
+{"rank":1.5,"step":1,"duration":0.5}
+{"rank":0,"step":300000000000000000,"duration":0.5}
+{"rank":0,"duration":0.5}
+)");
+  EXPECT_EQ(health_count(e, "bad_index"), 3U);
+  EXPECT_EQ(health_count(e, "incomplete_step"), 1U);
 }
 
 }  // namespace

@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "base/testing/test_data.h"
@@ -373,6 +374,21 @@ TEST(TrainingLog, HostileNumbersAreCountedNotComputedWith) {
   ASSERT_EQ(e.steps.size(), 1u);
   EXPECT_EQ(e.steps.step[0], 8);
   EXPECT_GE(health_count(e, "bad_number"), 3u);
+}
+
+TEST(TrainingLog, AStepTimeThatIsNoTimeIsCountedWhereTheClockTakesItsPlace) {
+  for (const std::string_view bad : {"nan", "-1000.0", "inf"}) {
+    std::string log;
+    for (int i = 0; i < 6; ++i)
+      log += fmt::format(
+          " [2025-11-30 10:00:{:02}.000] iteration {:8}/ 100 | consumed samples: 5 | elapsed time "
+          "per iteration (ms): {} | lm loss: 2.3E+00 | grad norm: nan |\n",
+          i, i, i < 3 ? bad : "1000.0");
+    EXPECT_EQ(health_count(read(log), "bad_number"), 3u) << bad;
+  }
+  // Other values may be no numbers.
+  const Evidence e = read("step 1 step_time 1s loss nan\nstep 2 loss nan\nstep 3 step_time 1s\n");
+  EXPECT_EQ(health_count(e, "bad_number"), 0u);
 }
 
 TEST(TrainingLog, RowsDoNotDependOnChunksOrLineEnds) {

@@ -18,6 +18,7 @@ struct KeyValueLine {
   LogRecord record;
   bool evaluation = false;    // a step number with a validation loss and no duration of its own
   bool unit_assumed = false;  // a duration without a unit, read as seconds
+  bool bad_duration = false;  // the line gives a duration that is no time ("nan", below zero)
 };
 std::optional<KeyValueLine> read_key_values(std::string_view text, std::vector<LogToken>& tokens);
 

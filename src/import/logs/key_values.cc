@@ -156,6 +156,27 @@ StepWords find_step(const std::vector<LogToken>& tokens) {
   return out;
 }
 
+// "iteration time (ms): nan", "step_time=-inf": such a value is no token.
+bool tells_no_number(std::string_view text) {
+  for (const std::string_view value : {"nan", "inf", "-inf", "NaN", "-nan", "Infinity"})
+    for (size_t at = text.find(value); at != std::string_view::npos;
+         at = text.find(value, at + value.size())) {
+      std::string_view key = text.substr(0, at);
+      const size_t end = key.find_last_not_of(" \t\"");
+      if (end == std::string_view::npos || (key[end] != ':' && key[end] != '=')) continue;
+      key = key.substr(0, key.find_last_not_of(" \t\"", end == 0 ? 0 : end - 1) + 1);
+      const size_t begin = key.find_last_of("|,;{");
+      std::string name =
+          to_lower(trim(key.substr(begin == std::string_view::npos ? 0 : begin + 1)));
+      std::replace(name.begin(), name.end(), '_', ' ');
+      std::erase(name, '"');
+      std::string_view bare = trim(name);
+      key_unit(bare);
+      if (ends_with_one_of(bare, kDurationKeys) >= 0) return true;
+    }
+  return false;
+}
+
 Ns scaled(const LogToken& token, int64_t unit) {
   const auto value = parse_scaled_ns(token.number, unit);
   return value && *value >= 0 ? *value : kNoDuration;
@@ -216,6 +237,7 @@ class Line {
       r.phases[index(Phase::input_wait)] = data_;
     if (smoothed_ || contains(text_, "eta:")) r.mean = r.mean || bare_time_;
     out_.evaluation = validates_ && r.duration == kNoDuration;
+    out_.bad_duration = r.duration == kNoDuration && (out_.bad_duration || tells_no_number(text_));
     return out_;
   }
   KeyValueLine& out() { return out_; }
@@ -245,8 +267,12 @@ class Line {
   }
   void duration(const LogToken& t, std::string_view key, int64_t unit) {
     LogRecord& r = out_.record;
-    if (r.duration != kNoDuration || t.number.front() == '-') return;
-    r.duration = scaled(t, unit != 0 ? unit : 1'000'000'000);
+    if (r.duration != kNoDuration) return;
+    if (t.number.front() != '-') r.duration = scaled(t, unit != 0 ? unit : 1'000'000'000);
+    if (r.duration == kNoDuration) {
+      out_.bad_duration = true;
+      return;
+    }
     out_.unit_assumed = unit == 0;
     r.mean = key == "elapsed time per iteration" || contains(key, " per ") || contains(key, "/");
     bare_time_ = key == "time";

@@ -243,6 +243,7 @@ void LogMessages::add(const KeyValueLine& line, const LinePrefix& prefix, uint64
   }
   if (line.evaluation)
     return steps_.evaluation(record.rank, record.step, record.time, kNoDuration, record.cumulative);
+  if (line.bad_duration) context_.count(kLogBadNumber, 1, fmt::format("line {}", number));
   if (line.unit_assumed) context_.count(kLogUnitAssumed, 1, fmt::format("line {}", number));
   steps_.add(record);
 }

@@ -54,8 +54,10 @@ inline constexpr HealthCounter kLogTimerReset{
 inline constexpr HealthCounter kLogFirstUntimed{
     "first_step_untimed", Severity::info,
     "durations are differences between lines, so the first line of each run has none"};
-inline constexpr HealthCounter kLogBadNumber{"bad_number", Severity::data_loss,
-                                             "a step or a time is out of range; check the line"};
+inline constexpr HealthCounter kLogBadNumber{
+    "bad_number", Severity::data_loss,
+    "a step or a time is no number or out of range and was not used; check the line. Where lines "
+    "carry a time of day, the time between them was taken instead"};
 inline constexpr HealthCounter kLogPhasesExceed{
     "phases_exceed_step", Severity::info,
     "the timers of this step add up to more than its duration (they are maxima over ranks); they "
