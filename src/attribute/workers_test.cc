@@ -119,6 +119,26 @@ TEST(Workers, NoiseThatLingersIsNoSpell) {
   }
 }
 
+// So long alike that a stretch of it, or all of the record, lies off by chance; ranks that are late
+// in such noise by much more are named still.
+TEST(Workers, NoiseThatLingersForLongMakesNoRankLate) {
+  for (const bool late : {false, true})
+    for (uint64_t seed = 0; seed < 20; ++seed) {
+      Evidence evidence;
+      for (int32_t r = 0; r < 8; ++r) {
+        Random random(100 * seed + static_cast<uint64_t>(r));
+        double lasting = 0;
+        add_rank(evidence, r, 300, 0.01, [&](int32_t s) {
+          lasting = 0.9 * lasting + 0.436 * (late ? 0.05 : 0.15) * random.normal();
+          return 100 * std::exp(lasting) * (late && r == 5 && s >= 150 ? 1.3 : 1);
+        });
+      }
+      const Attribution a = diagnose(evidence);
+      EXPECT_EQ(a.straggles.empty(), !late) << seed;
+      for (const Straggle& found : a.straggles) EXPECT_EQ(found.rank, 5) << seed;
+    }
+}
+
 TEST(Workers, FewerThanFivePeersGetNoZScore) {
   Evidence evidence;
   for (int32_t r = 0; r < 4; ++r)

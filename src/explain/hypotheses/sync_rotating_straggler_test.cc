@@ -60,6 +60,23 @@ TEST(SyncRotatingStraggler, OneLateRankIsAPersistentOne) {
   EXPECT_THAT(v.reason, testing::HasSubstr("rank 5"));
 }
 
+TEST(SyncRotatingStraggler, StepsThatAreSlowForAllWaitForNoOneRank) {
+  Random random(7);
+  const auto v = test(job_of(4, 300, [&](int32_t, int32_t s) {
+    return 0.3 * std::exp(0.02 * random.normal()) +
+           (s % 4 == 0 ? 0.24 * std::exp(0.3 * random.normal()) : 0);
+  }));
+  EXPECT_EQ(v.outcome, Outcome::refuted);
+}
+
+TEST(SyncRotatingStraggler, RanksThatOnlyTellWholeStepsOfEqualLengthHideWhoIsLate) {
+  ViewBuilder b = job_of(4, 300, [](int32_t, int32_t s) { return s % 37 == 5 ? 0.9 : 0.3; });
+  b.attribution().level = EvidenceLevel::steps;
+  EXPECT_EQ(test(b).outcome, Outcome::refuted);  // no step is slow that could have waited
+  b.attribution().outliers.resize(8);
+  EXPECT_EQ(test(b).outcome, Outcome::untested);
+}
+
 TEST(SyncRotatingStraggler, AFewLateStepsCostNothing) {
   EXPECT_EQ(test(job([](int32_t s) { return s % 40 == 0 ? s % 8 : -1; })).outcome,
             Outcome::refuted);

@@ -1,8 +1,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <functional>
 
+#include "base/stats.h"
 #include "explain/testing/op_view.h"
 #include "explain/testing/view_builder.h"
 
@@ -186,6 +188,33 @@ TEST(SyncStraggler, AStandingOffsetOfEightPercentIsNoFault) {
   const auto v = test(b.view());
   EXPECT_EQ(v.outcome, Outcome::refuted);
   EXPECT_THAT(v.reason, HasSubstr("1.08"));
+}
+
+TEST(SyncStraggler, ARankThatWandersByAsMuchAsItIsLateIsNotAccused) {
+  for (const double keeps : {0.0, 0.97}) {
+    ViewBuilder b(false);
+    auto& a = b.attribution();
+    a.current_s = 0.2;
+    a.rank_stats = {stat(0, 1), stat(1, 1.15), stat(2, 1)};
+    a.ranks.ranks = {0, 1, 2};
+    a.ranks.steps = 200;
+    a.current.last = 199;
+    a.current.empty = false;
+    Random random(5);
+    for (int32_t r = 0; r < 3; ++r) {
+      double lasting = 0;
+      for (int32_t s = 0; s < 200; ++s) {
+        lasting = keeps * lasting + std::sqrt(1 - keeps * keeps) * 0.1 * random.normal();
+        a.ranks.own_time.push_back(static_cast<Ns>(1e8 * (r == 1 ? 1.15 : 1) * std::exp(lasting)));
+      }
+    }
+    for (int32_t s = 0; s < 200; ++s) {
+      a.steps.step.push_back(s);
+      a.steps.time.push_back(200'000'000);
+      a.steps.segment.push_back(SegmentKind::steady);
+    }
+    EXPECT_EQ(test(b.view()).outcome, keeps > 0 ? Outcome::refuted : Outcome::supported) << keeps;
+  }
 }
 
 TEST(SyncStraggler, AWideSpreadOrALackOfPersistenceAccusesNobody) {
