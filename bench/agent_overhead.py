@@ -12,6 +12,7 @@ import argparse
 import os
 import pathlib
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -132,6 +133,16 @@ def agent_config(folder, collectors, listen):
     return path
 
 
+def start_job(processes):
+    """A job of eight ranks: trainers and their loader workers. They sleep, since what is measured is the watching."""
+    trainer = ("import subprocess, sys\n"
+               "workers = [subprocess.Popen(['python3', '100000'], executable='/bin/sleep') for _ in range(int(sys.argv[1]))]\n"
+               "workers[0].wait()")
+    ranks = 8
+    return [subprocess.Popen([sys.executable, "-c", trainer, str(processes // ranks - 1)], start_new_session=True,
+                             env=dict(os.environ, RANK=str(r), WORLD_SIZE=str(ranks), LOCAL_RANK=str(r))) for r in range(ranks)]
+
+
 def main():
     rows = []
     own = ("firstwait_agent_",)
@@ -157,9 +168,7 @@ def main():
                               f"[directories]\n lib = {folder}\n cache = {folder}\n log = {folder}\n")
             rows.append(measure("netdata, all its sources", [netdata, "-D", "-c", config, "-P", f"{folder}/pid"], port, ARGS.seconds,
                                 False, (), "/api/v1/allmetrics?format=prometheus"))
-        # A job: its trainer and loader workers sleep, what is measured is the watching.
-        environment = dict(os.environ, RANK="0", WORLD_SIZE="1", LOCAL_RANK="0")
-        job = [subprocess.Popen(["sleep", "100000"], env=environment) for _ in range(ARGS.processes)]
+        job = start_job(ARGS.processes)
         try:
             time.sleep(2)
             port = free_port()
@@ -168,7 +177,7 @@ def main():
             rows.append(watched)
         finally:
             for p in job:
-                p.kill()
+                os.killpg(p.pid, signal.SIGKILL)
     show(rows)
     print("The hour's samples add to the agent's memory what SampleRing's test measures: below 6 MiB for 500 busy series, and never "
           "more than limits.memory (8 MiB).")

@@ -211,6 +211,7 @@ class Settings final : public Sampling {
   // What may confine a running job is looked at each time, what it was started with now and then.
   void job(bool all, Out& out) {
     std::map<int32_t, std::pair<std::string, std::string>> narrowest;  // by rank: list, source
+    std::set<std::pair<int32_t, std::string>> looked_at;  // the groups of a rank's processes
     for (const JobProcess& p : processes_->list()) {
       if (p.role == ProcessRole::other || p.rank < 0) continue;
       const std::string at = root_.proc + "/" + std::to_string(p.pid);
@@ -218,7 +219,8 @@ class Settings final : public Sampling {
         affinity(p, *status, at + "/status", narrowest);
       if (p.role != ProcessRole::trainer) continue;
       const std::string rank = "rank/" + std::to_string(p.rank);
-      if (const auto groups = read_whole(at + "/cgroup", 64 << 10)) {
+      if (const auto groups = read_whole(at + "/cgroup", 64 << 10);
+          groups && looked_at.emplace(p.rank, *groups).second) {
         cpuset(rank, *groups, out);
         read_limits(rank, *groups, out);
         cpu_quota(rank, *groups, out);
