@@ -291,6 +291,21 @@ std::string undetermined(const Report& r, double between_s) {
   return out;
 }
 
+// Single slow steps that cost a relevant part of the time: the phase in which most of them lose it.
+const LedgerRow* phase_of_slow_steps(const Attribution& a) {
+  constexpr double kRelevant = 0.05;  // PyTorch profiler plugin: what it reports of a step
+  if (a.pattern.kind != PatternKind::intermittent ||
+      !(a.pattern.cost_s_per_step >= kRelevant * a.current_s))
+    return nullptr;
+  for (const LedgerRow& row : a.ledger) {
+    const auto lost = std::count_if(a.outliers.begin(), a.outliers.end(),
+                                    [&](const Outlier& o) { return o.phase == row.phase; });
+    const bool works = is_compute(row.phase) || row.phase == Phase::unexplained;
+    if (!works && 2 * static_cast<size_t>(lost) > a.outliers.size()) return &row;
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 const LedgerRow* waiting_phase(const Attribution& a) {
@@ -305,7 +320,8 @@ const LedgerRow* waiting_phase(const Attribution& a) {
     if (works && !row.before) continue;  // computing is what a step is for
     if (most == nullptr || grown(row) > grown(*most)) most = &row;
   }
-  return most != nullptr && grown(*most) >= kRelevant * a.current_s ? most : nullptr;
+  if (most != nullptr && grown(*most) >= kRelevant * a.current_s) return most;
+  return phase_of_slow_steps(a);
 }
 
 std::string confidence_word(double confidence) {

@@ -167,6 +167,23 @@ TEST(Headline, TimeBetweenStepsIsToldWithItsShare) {
   EXPECT_EQ(r.headline.find("between steps,"), std::string::npos) << r.headline;
 }
 
+TEST(Headline, OfSingleSlowStepsItSaysInWhatTheyLoseTheirTime) {
+  Report r;
+  r.rank_ids = {0, 1};
+  auto& a = r.attribution;
+  a.pattern.kind = PatternKind::intermittent;
+  a.pattern.cost_s_per_step = 0.08;
+  a.current_s = 1.0;
+  a.steps.step.resize(100);
+  a.ledger.push_back({Phase::forward, 0.92, 0.92, {}, {}});
+  a.ledger.push_back({Phase::input_wait, 0.08, 0.08, {}, {}});
+  a.outliers.resize(10);
+  for (Outlier& o : a.outliers) o.phase = Phase::input_wait;
+  headline(r);
+  EXPECT_NE(r.headline.find("Waiting for input is 80 ms of each step of 1.00 s"), std::string::npos)
+      << r.headline;
+}
+
 TEST(Headline, ALonePauseIsToldWithItsLengthAndPlace) {
   Report r;
   r.rank_ids = {0};

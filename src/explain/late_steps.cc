@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "attribute/thresholds.h"
 #include "base/stats.h"
 #include "explain/late_groups.h"
 #include "explain/workload_signals.h"
@@ -84,6 +85,17 @@ double spread_of(const std::vector<Own>& all) {
   return std::max(1.4826 * median(std::move(ratios)), kJitter);
 }
 
+// Where an exponential tail through the upper quantiles, which few stalls do not reach, is expected
+// to end: one value in a hundred records lies beyond.
+double end_of_tail(const std::vector<Own>& all) {
+  constexpr double kOneIn = 100;
+  std::vector<double> ratios;
+  for (const Own& o : all) ratios.push_back(o.log_ratio);
+  const double n = static_cast<double>(ratios.size());
+  const double high = quantile(ratios, 0.9), scale = (high - quantile(ratios, 0.8)) / std::log(2);
+  return high + scale * std::log(0.1 * n * kOneIn);
+}
+
 // What the given (rank, step) waited for input beyond what a step of the job usually does.
 double input_wait_of(const View& view, const std::set<std::pair<int32_t, int32_t>>& late) {
   const StepTable& t = view.evidence.steps;
@@ -105,7 +117,7 @@ double input_wait_of(const View& view, const std::set<std::pair<int32_t, int32_t
 }  // namespace
 
 bool LateSteps::matter() const {
-  return cost() >= kRelevantShare.value && static_cast<double>(late) >= kCounted.value && !tailed;
+  return cost() >= kRelevantShare.value && static_cast<double>(late) >= kCounted.value;
 }
 
 int32_t LateSteps::latest() const {
@@ -119,7 +131,12 @@ double LateSteps::share_of_latest() const {
 }
 
 bool LateSteps::one_rank(size_t ranks) const {
-  return share_of_latest() > (ranks == 2 ? kTurnsOfTwo : kTurns.value);
+  if (share_of_latest() <= (ranks == 2 ? kTurnsOfTwo : kTurns.value)) return false;
+  // Of a few late steps one of few ranks may have most by chance.
+  const double n = static_cast<double>(ranks);
+  return n * binomial_tail(static_cast<int64_t>(late), static_cast<int64_t>(by_rank.at(latest())),
+                           1 / n) <
+         kAlpha;
 }
 
 LateSteps late_steps(const View& view) {
@@ -147,6 +164,12 @@ LateSteps late_steps(const View& view) {
     others.push_back(most->others);
   }
   const std::vector<double> usual = running_median(others, kAround);
+  // Stalls stand apart from the noise. A tail that thins out evenly fills the place before them:
+  // then only what lies beyond that tail is one.
+  const double crowd =
+      static_cast<double>(nearly) - kNearlyByChance * static_cast<double>(all.size());
+  const bool tailed = 2 * crowd > static_cast<double>(stalls);
+  const double least = std::max(kStall.value * out.spread, tailed ? end_of_tail(all) : 0);
   std::set<std::pair<int32_t, int32_t>> late;
   std::vector<size_t> looked_at, late_at;  // columns
   for (size_t i = 0; i < slowest.size(); ++i) {
@@ -155,8 +178,8 @@ LateSteps late_steps(const View& view) {
     out.time_s += static_cast<double>(a.steps.time[most->column]) * 1e-9;
     const double lost = std::max(0.0, most->seconds - most->others);
     out.slowest_s += lost;
-    if (most->seconds < kLateStep.value * most->others ||
-        most->log_ratio < kStall.value * out.spread || most->seconds - most->others < least_s)
+    if (most->seconds < kLateStep.value * most->others || most->log_ratio < least ||
+        most->seconds - most->others < least_s)
       continue;
     // A step that is slow for all of them waits for no one rank.
     if (most->others >= kLateStep.value * usual[i]) continue;
@@ -178,10 +201,6 @@ LateSteps late_steps(const View& view) {
       out.time_s -= static_cast<double>(a.steps.time[column]) * 1e-9;
     }
   }
-  // Stalls stand apart from the noise. A tail that thins out evenly fills the place before them.
-  const double crowd =
-      static_cast<double>(nearly) - kNearlyByChance * static_cast<double>(all.size());
-  out.tailed = 2 * crowd > static_cast<double>(stalls);
   return out;
 }
 

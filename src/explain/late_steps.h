@@ -30,7 +30,6 @@ struct LateSteps {
   double input_s = 0;    // of lost_s, what the late ranks waited for input beyond the usual
   double spread = kNaN;  // robust standard deviation of ln(own time / the others')
   double slowest_s = 0;  // lost to the slowest rank of every step, be it late or not
-  bool tailed = false;   // long tails without a gap: noise, not stalls
   // Where they began, when the run went on for long without; the times above are then from there
   // on.
   std::optional<Onset> since;

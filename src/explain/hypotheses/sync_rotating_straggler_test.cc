@@ -77,6 +77,33 @@ TEST(SyncRotatingStraggler, RanksThatOnlyTellWholeStepsOfEqualLengthHideWhoIsLat
   EXPECT_EQ(test(b).outcome, Outcome::untested);
 }
 
+TEST(SyncRotatingStraggler, PausesBeyondATailOfTheNoiseAreFound) {
+  for (const bool stalls : {false, true})
+    for (const int32_t ranks : {4, 8}) {
+      Random random(11);
+      std::vector<int32_t> late;
+      for (int s = 0; s < 300; ++s)
+        late.push_back(random.uniform() < 0.1
+                           ? static_cast<int32_t>(random.below(static_cast<size_t>(ranks)))
+                           : -1);
+      const auto v = test(job_of(ranks, 300, [&](int32_t r, int32_t s) {
+        return 0.3 * (0.9 - 0.1 * std::log(1 - random.uniform())) +
+               (stalls && late[static_cast<size_t>(s)] == r ? 1.2 : 0);
+      }));
+      EXPECT_EQ(v.outcome, stalls ? Outcome::supported : Outcome::refuted) << ranks << v.reason;
+    }
+}
+
+TEST(SyncRotatingStraggler, AFewMoreStallsOfOneOfFewRanksAreChance) {
+  const auto v = test(job([](int32_t s) { return s % 4 != 0 ? -1 : s < 56 ? 5 : (s / 4) % 4; }));
+  EXPECT_EQ(v.outcome, Outcome::refuted);  // fourteen of 25 among eight: no chance
+  const auto four = test(job_of(4, 100, [](int32_t r, int32_t s) {
+    const int32_t late = s % 8 != 0 ? -1 : s < 56 ? 1 : (s / 8) % 4;
+    return late == r ? 0.2034 : 0.1034;
+  }));
+  EXPECT_EQ(four.outcome, Outcome::supported) << four.reason;
+}
+
 TEST(SyncRotatingStraggler, AFewLateStepsCostNothing) {
   EXPECT_EQ(test(job([](int32_t s) { return s % 40 == 0 ? s % 8 : -1; })).outcome,
             Outcome::refuted);
