@@ -11,10 +11,9 @@ class Fault(Base):
     job = {"mapped": True, "records": 512}
     least = 100
 
-
     def start(self, lab):
         for group in lab.groups:
-            group.read_limit(lab.disk, 12_000_000)  # a disk, not the memory of a host below
+            group.read_limit(lab.disk, 5_000_000)  # a disk, not the memory of a host below
             group.memory_limit(28 << 20)
 
     def stop(self, lab):
