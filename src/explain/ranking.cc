@@ -40,6 +40,10 @@ constexpr Layer kLayers[] = {
     {"contention.gpu", "gpu.shared"},
     {"network.link_flap", "network.loss_retransmission", true},
     {"network.link_errors", "network.loss_retransmission", true},
+    // What memory does not hold is read again.
+    {"input.memory_pressure", "storage.throughput_ceiling"},
+    {"input.memory_pressure", "storage.iops_ceiling"},
+    {"input.memory_pressure", "storage.cold_cache"},
     {"input.cpu_entitlement", "input.cpu_saturated"},
     {"input.cpu_entitlement", "input.thread_oversubscription"},
     {"input.cpu_entitlement", "change.resources"},

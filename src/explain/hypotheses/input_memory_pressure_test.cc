@@ -42,5 +42,27 @@ TEST(InputMemoryPressure, PressureAsBeforeIsWeak) {
   EXPECT_LE(test(b).llr, 1);
 }
 
+// The mapped data set was in memory until a limit came; the kernel's own pressure stays low.
+ViewBuilder limited(double limit_before) {
+  auto b = waiting();
+  b.counter("node_pressure_memory_waiting_seconds_total", "host/a", 0, 0.006);
+  b.gauge("firstwait_cgroup_memory_limit_bytes", "rank/0", limit_before, 28e6);
+  b.gauge("firstwait_cgroup_memory_usage_bytes", "rank/0", 130e6, 27.9e6);
+  b.counter("firstwait_process_major_faults_total", "rank/0", 2, 300, {{"role", "loader"}});
+  return b;
+}
+
+TEST(InputMemoryPressure, AMemoryLimitThatCameAndPagesReadAgain) {
+  const auto v = test(limited(512e6));
+  ASSERT_EQ(v.outcome, Outcome::supported) << v.reason;
+  EXPECT_EQ(v.where.front(), "rank/0");
+  EXPECT_EQ(v.because,
+            "a memory limit of 28 MB on rank/0 is full, and 300 pages a second are read again");
+}
+
+TEST(InputMemoryPressure, ALimitThatWasAlwaysFullOfCacheIsNoCause) {
+  EXPECT_EQ(test(limited(28e6)).outcome, Outcome::refuted);
+}
+
 }  // namespace
 }  // namespace firstwait
