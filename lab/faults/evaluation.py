@@ -5,6 +5,7 @@ class Fault(Base):
     family = "workload"
     title = "an evaluation every few steps"
     causes = ("workload.evaluation",)
+    felt_every = ("evaluation_every",)
     least = 1
 
     def start(self, lab):

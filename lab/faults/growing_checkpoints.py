@@ -7,6 +7,7 @@ class Fault(Repeating):
     title = "checkpoints grow with every save"
     causes = ("workload.checkpoint_growth", "workload.checkpoint_stall")
     job = {"checkpoint_every": 10, "checkpoint_mb": 10}
+    felt_every = ("checkpoint_every",)
     least = 100_000_000
 
     size = 10

@@ -7,6 +7,7 @@ class Fault(Base):
     title = "garbage collection stops one rank after the other"
     causes = ("workload.gc_pause", "sync.rotating_straggler")
     job = {"ranks": 3, "workers": 1, "transform_ms": 3}
+    felt_every = ("gc_every",)
     least = 2
 
     def start(self, lab):

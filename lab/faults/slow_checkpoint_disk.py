@@ -10,6 +10,7 @@ class Fault(Base):
     needs = ("cgroup.blkio",)
     groups = ("blkio",)
     job = {"checkpoint_every": 20, "checkpoint_mb": 24}
+    felt_every = ("checkpoint_every",)
     least = 2
 
     def start(self, lab):

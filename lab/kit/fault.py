@@ -21,6 +21,7 @@ class Fault:
     program = "lab-job"  # or "torch": lab/job/torch_ddp.py
     job = {}             # options of lab-job beyond the usual
     fixed = None         # a fault from the start: the options that mend it, for a second run
+    felt_every = ()      # options and knobs that say every how many steps it acts
     sizes = ()           # numbers of ranks at which the throughput is measured first, without Firstwait's say
     owner = None         # whose fault it is, where it is somebody else's
     least = 1            # by which the proof must grow while the fault is there

@@ -38,7 +38,7 @@ class Job:
         self.state = self.work / f"state-{name}"
         self.devices = self.work / f"devices-{name}"
         self.checkpoints = self.options.pop("checkpoints", self.work / f"checkpoints-{name}")
-        self.groups, self.knobs, self.started = groups, {}, []
+        self.groups, self.knobs, self.was_set, self.started = groups, {}, {}, []
         self.ranks = int(self.options["ranks"])
 
     def _words(self, more=(), devices=None):
@@ -88,6 +88,7 @@ class Job:
 
     def set(self, **knobs):
         self.knobs.update(knobs)
+        self.was_set.update(knobs)
         self._write_knobs()
 
     def set_for(self, rank, **knobs):

@@ -94,9 +94,11 @@ def mean_step(steps, since, until):
     return statistics.fmean(durations) if len(durations) >= 5 else None
 
 
-def lag(job):
-    """Steps until an empty queue of ready batches lets the training feel that its loader got slower."""
-    return int(job.options.get("workers", 2)) * int(job.options.get("prefetch", 2))
+def lag(fault, job):
+    """Steps until the training can feel it: the queue of ready batches runs empty first, and what comes every few steps comes."""
+    if fault.family in ("storage", "preprocessing", "contention"):
+        return int(job.options.get("workers", 2)) * int(job.options.get("prefetch", 2))
+    return max([1, *(int(v) for k, v in {**job.options, **job.was_set}.items() if k in fault.felt_every)]) - 1
 
 
 def step_at(steps, moment):
@@ -125,8 +127,8 @@ def observed(lab, truth):
     steps = job.steps()
     begun, settled = truth["start"]
     last = step_at(steps, settled)
-    if last is not None and fault.family in ("storage", "preprocessing", "contention"):
-        last += lag(job)
+    if last is not None:
+        last += lag(fault, job)
     truth["step"] = [step_at(steps, begun), last]
     truth["step_s"] = {"before": mean_step(steps, steps[0][0] + 2, begun), "during": mean_step(steps, settled, truth["stop"]),
                        "after": mean_step(steps, truth["stop"] + 1.5, end)}
