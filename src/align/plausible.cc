@@ -133,6 +133,21 @@ void drop_impossible_samples(Evidence& evidence) {
   std::erase_if(evidence.series, [](const Series& s) { return s.value.empty(); });
 }
 
+namespace {
+
+// What a step can hold: a duration that leaves some phases out (loading) ends before the next step
+// begins.
+Ns longest(const StepTable& t, size_t row) {
+  const size_t next = row + 1;
+  if (next == t.size() || t.rank[next] != t.rank[row] ||
+      int64_t{t.step[next]} != int64_t{t.step[row]} + 1 || t.start[row] == kNoTime ||
+      t.start[next] == kNoTime)
+    return t.duration[row];
+  return std::max(t.duration[row], sat_sub(t.start[next], t.start[row]));
+}
+
+}  // namespace
+
 void drop_impossible_phases(StepTable& t, Health& health) {
   // DESIGN: what misses the step time by more than 5 % is inconclusive; phases are rounded to a
   // millisecond at the coarsest.
@@ -145,8 +160,8 @@ void drop_impossible_phases(StepTable& t, Health& health) {
       if (const Ns v = t.phase(row, static_cast<Phase>(p)); v >= 0)
         sum = sat_add(sum, v), rounding += kRounding;
     told += rounding > 0 ? 1 : 0;
-    if (sum > sat_add(t.duration[row], t.duration[row] / kTolerated + rounding))
-      wrong.push_back(row);
+    const Ns most = longest(t, row);
+    if (sum > sat_add(most, most / kTolerated + rounding)) wrong.push_back(row);
   }
   if (wrong.empty()) return;
   health.add(kAll, kBadPhases, wrong.size(),

@@ -10,8 +10,9 @@ namespace firstwait {
 // Samples beyond what their metric can show (a utilization above 100 %, negative bytes), whole
 // counters that grow faster than time or fall as often as they grow. Series are in time order.
 void drop_impossible_samples(Evidence& evidence);
-// Phases that add up to more than their step, and all phases where most do: a ledger of them would
-// be made up. The step times stay.
+// Phases that add up to more than their step, or than the time to the next one, and all phases
+// where most do: a ledger of them would be made up. The step times stay. Steps are in order of rank
+// and step.
 void drop_impossible_phases(StepTable& steps, Health& health);
 // The rows of steps whose durations are in the unit of the others, of steps in order of rank and
 // step. A rank is left out whose steps last a hundred times as long as the time between their own
