@@ -168,8 +168,8 @@ LateSteps late_steps(const View& view) {
   // then only what lies beyond that tail is one.
   const double crowd =
       static_cast<double>(nearly) - kNearlyByChance * static_cast<double>(all.size());
-  const bool tailed = 2 * crowd > static_cast<double>(stalls);
-  const double least = std::max(kStall.value * out.spread, tailed ? end_of_tail(all) : 0);
+  out.tailed = 2 * crowd > static_cast<double>(stalls);
+  const double least = std::max(kStall.value * out.spread, out.tailed ? end_of_tail(all) : 0);
   std::set<std::pair<int32_t, int32_t>> late;
   std::vector<size_t> looked_at, late_at;  // columns
   for (size_t i = 0; i < slowest.size(); ++i) {

@@ -29,6 +29,7 @@ struct LateSteps {
   double lost_s = 0, time_s = 0;
   double input_s = 0;    // of lost_s, what the late ranks waited for input beyond the usual
   double spread = kNaN;  // robust standard deviation of ln(own time / the others')
+  bool tailed = false;   // the noise itself has a long tail: rare large values are less of a proof
   double slowest_s = 0;  // lost to the slowest rank of every step, be it late or not
   // Where they began, when the run went on for long without; the times above are then from there
   // on.

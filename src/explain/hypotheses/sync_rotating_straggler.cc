@@ -55,8 +55,12 @@ Verdict test(const View& view) {
         turns);
     return std::move(w).verdict("", {});
   }
-  w.supports(kPositive, fact("time lost to late ranks", "rank.own_time", "", cost, "ratio", true));
-  w.hints(ranks > 2 && top <= 2.0 / static_cast<double>(ranks) ? kPositive : kWeak, turns);
+  w.supports(l.tailed ? kWeak : kPositive,
+             fact("time lost to late ranks", "rank.own_time", "", cost, "ratio", true));
+  w.hints(l.tailed                                               ? 0
+          : ranks > 2 && top <= 2.0 / static_cast<double>(ranks) ? kPositive
+                                                                 : kWeak,
+          turns);
   if (l.wait_for_input())
     w.link("Its loader stalls", "", percent(l.input_s / l.lost_s) + " of it is input wait");
   w.link("The late rank changes", fmt::format("{} ranks in turn", l.by_rank.size()), percent(cost));
