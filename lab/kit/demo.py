@@ -135,11 +135,12 @@ def story(runs, page):
     prediction = predicted(runs.folder("slow"), "data.local_nvme")
     local = runs.run("local", local=True)
     tell("local disk", prediction, slow, local)
+    say("   Did it work? The run before the copy, from the moment of the move on, against the run after it:\n")
+    show("compare", "--since", f"{told['moved']:.3f}", runs.folder("slow"), runs.folder("local"))
     say("4. The augmentation is done once, ahead of the training.\n")
     prediction = predicted(runs.folder("local"), "preprocess.offline")
     fixed = runs.run("fixed", local=True, prepared=True)
     tell("augmentation ahead of time", prediction, local, fixed)
-    show("compare", runs.folder("slow"), runs.folder("fixed"))
     say("                                   predicted      measured")
     for title, prediction, measured in rows:
         say(f"   {title:<30} {prediction:>14} {measured:>12.2f}×")
