@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <cmath>
+#include <set>
 
 #include "base/text.h"
 #include "explain/input_signals.h"
@@ -81,18 +82,32 @@ double granted(const ReadCeiling& c, double limit) {
 void weigh_own_limit(Weighing& w, const View& view, const ReadCeiling& c,
                      const std::vector<StorageUse>& uses, std::string& because) {
   const auto own = sum_by_entity(rate(view, c.own));
-  std::vector<std::pair<std::string, double>> limits;  // rank, limit
+  struct RankLimit {
+    std::string rank, group;  // the file of the limit, or the rank where no file is told
+    double limit;
+  };
+  std::vector<RankLimit> limits;
   for (const auto* s : settings(view, c.limit))
     if (const auto limit = parse_double(s->value);
         s->entity.starts_with("rank/") && limit && *limit > 0)
-      limits.emplace_back(s->entity, *limit);
-  for (const auto& [rank, limit] : limits) {
+      limits.push_back({s->entity, s->source.starts_with('/') ? s->source : s->entity, *limit});
+  for (const auto& [rank, group, limit] : limits) {
     Reading reads;
-    if (const Reading* r = of_entity(own, rank)) reads = *r;
+    bool known = false;
+    // Ranks in one control group fill its limit together.
+    for (const auto& other : limits) {
+      const Reading* r = other.group == group ? of_entity(own, other.rank) : nullptr;
+      if (r == nullptr) continue;
+      reads.now = (known ? reads.now : 0) + r->now;
+      reads.before = (known ? reads.before : 0) + r->before;
+      known = true;
+    }
     if (c.own.empty() && !uses.empty()) {  // not counted by process: the disk's, shared evenly
+      std::set<std::string_view> groups;
+      for (const auto& other : limits) groups.insert(other.group);
       reads = c.rate(uses.front());
-      reads.now /= static_cast<double>(limits.size());
-      reads.before /= static_cast<double>(limits.size());
+      reads.now /= static_cast<double>(groups.size());
+      reads.before /= static_cast<double>(groups.size());
     }
     if (!known_now(reads)) continue;
     auto e = row("reads of the rank", std::string(c.own.empty() ? c.metric : c.own), rank, reads,

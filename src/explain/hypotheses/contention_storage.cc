@@ -11,7 +11,7 @@ constexpr std::string_view kNeeds[] = {"neighbour_start events",
                                        "bytes of the storage and of the job's own processes"};
 constexpr Threshold kForeign{"bytes of others", 0.5, "ratio",
                              "the majority of what the storage delivers"};
-constexpr Threshold kThresholds[] = {kRelevantShare, kForeign, kLatencyRise};
+constexpr Threshold kThresholds[] = {kRelevantShare, kForeign, kLatencyRise, kBlocked};
 
 // Bytes per second that the storage delivers and the job does not read itself.
 Reading foreign_bytes(const StorageUse& u, const View& view) {
@@ -24,8 +24,17 @@ Reading foreign_bytes(const StorageUse& u, const View& view) {
   return r;
 }
 
+// The job is blocked in reads and reads less, and others read at least half of what it lost: they
+// took it, wherever the queue is. A limit before the disk leaves the disk idle and quick.
+bool took_ours(const View& view, const StorageUse& u, const Reading& foreign) {
+  const Reading mine = own_rate(view, "firstwait_process_read_bytes_total", u.host);
+  return blocked_in_reads(view) >= kBlocked.value && mine.has_before() && foreign.has_before() &&
+         mine.now < mine.before && foreign.now - foreign.before >= 0.5 * (mine.before - mine.now);
+}
+
 Verdict test(const View& view) {
   Weighing w;
+  bool taken = false;
   // A server's own counters: everybody's bytes against those of this job's hosts.
   const auto server = rate(view, "firstwait_storage_read_bytes_total");
   const auto uses = by_storage(storage_uses(view));
@@ -46,8 +55,9 @@ Verdict test(const View& view) {
         all_seen = true;
       }
     if (!known_now(foreign) || !(whole > 0)) continue;
+    taken = took_ours(view, u, foreign);
     // Nobody waits for a disk while it has no request.
-    if (!u.shared && known_now(u.busy) && u.busy.now < kRelevantShare.value) {
+    if (!taken && !u.shared && known_now(u.busy) && u.busy.now < kRelevantShare.value) {
       w.contradicts(
           kStrong, fmt::format("{} is busy {} of the time", u.name, percent(u.busy.now)),
           row("disk busy", "node_disk_io_time_seconds_total", u.entity, u.busy, "ratio", false));
@@ -81,7 +91,7 @@ Verdict test(const View& view) {
           !neighbours_at_onset(view, "storage").empty()) {
         w.supports(kPositive, std::move(e));
         w.where(u.entity);
-      } else if (u.latency.now < 1.2 * u.latency.before) {
+      } else if (!taken && u.latency.now < 1.2 * u.latency.before) {
         w.contradicts(
             kStrong,
             fmt::format("a read takes {} as before", times(u.latency.now / u.latency.before)),

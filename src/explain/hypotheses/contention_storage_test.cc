@@ -122,5 +122,25 @@ TEST(ContentionStorage, ADiskFromWhichTheJobReadsNothingHoldsNobodyUp) {
   EXPECT_NE(test(disk + own + "50\n").outcome, Outcome::supported);
 }
 
+// A limit of 30 MB/s before the disk, which stays idle: others began to take their part of it.
+TEST(ContentionStorage, OthersWhoReadWhatTheJobLostAreSeenThoughTheDiskIsIdle) {
+  const std::string job =
+      "phase input_wait 0.00 -> 0.24\n"
+      "phase backward 0.04 -> 0.04\n"
+      "rank 0 a\n"
+      "counter node_disk_reads_completed_total{device=vda} host/a 120 -> 120\n"
+      "counter node_disk_read_time_seconds_total{device=vda} host/a 0.03 -> 0.03\n"
+      "counter node_disk_io_time_seconds_total{device=vda} host/a 0.03 -> 0.015\n"
+      "counter firstwait_process_read_bytes_total{role=loader} rank/0 30e6 -> 7e6\n"
+      "loader 2 0.4 0.98\n";
+  const auto v = test(job + "counter node_disk_read_bytes_total{device=vda} host/a 30e6 -> 30e6\n");
+  ASSERT_EQ(v.outcome, Outcome::supported) << v.reason;
+  EXPECT_GE(v.llr, 3);
+  EXPECT_EQ(
+      test(job + "counter node_disk_read_bytes_total{device=vda} host/a 30e6 -> 9e6\n").outcome,
+      Outcome::refuted)
+      << "nobody reads what the job lost";
+}
+
 }  // namespace
 }  // namespace firstwait

@@ -64,6 +64,27 @@ std::string known_reason(const View& view, const std::string& gpu) {
   return {};
 }
 
+// Peers wait for a device that works longer on equal work: it is the busiest then. Where it is not,
+// something before it holds it up.
+void weigh_busy(Weighing& w, const View& view, const Worker& slow, const std::vector<Worker>& all) {
+  const auto busy = gauge(view, "DCGM_FI_DEV_GPU_UTIL");
+  const Reading* own = of_entity(busy, "gpu/" + slow.gpu);
+  std::vector<double> peers;
+  for (const auto& o : all) {
+    const Reading* r = of_entity(busy, "gpu/" + o.gpu);
+    if (o.gpu != slow.gpu && o.stage == slow.stage && r != nullptr) peers.push_back(r->now);
+  }
+  if (own == nullptr || peers.empty()) return;
+  const double usual = median_of(peers);
+  if (own->now > usual) return;
+  w.contradicts(
+      kStrong,
+      fmt::format("its GPU is busy {} of the time, those of its peers {}: it does not "
+                  "work longer",
+                  percent_text(own->now / 100), percent_text(usual / 100)),
+      fact("GPU busy", "DCGM_FI_DEV_GPU_UTIL", "gpu/" + slow.gpu, own->now, "%", false, usual));
+}
+
 Verdict test(const View& view) {
   const auto all = workers(view);
   const Worker* worst = nullptr;
@@ -121,6 +142,7 @@ Verdict test(const View& view) {
                   fmt::format("{} holds the GPU of rank {} down", why, worst->stat->rank),
                   fact(why + " explains it", "DCGM_FI_DEV_CLOCKS_EVENT_REASONS",
                        "gpu/" + worst->gpu, kNaN, "", false));
+  weigh_busy(w, view, *worst, all);
   w.where(name);
   if (!worst->gpu.empty()) add_place(w, view, "gpu/" + worst->gpu);
   w.link("The same work takes longer on this GPU", name, change_text(usual, worst->compute));

@@ -51,6 +51,17 @@ TEST(GpuSlowDevice, AKnownReasonTakesItsPlace) {
   EXPECT_LT(test(b).llr, test(job(1.5)).llr - 1.5);
 }
 
+TEST(GpuSlowDevice, ADeviceThatIsNoBusierThanItsPeersDoesNotWorkLonger) {
+  const auto with = [](double own) {
+    auto b = job(1.5);
+    for (int r = 0; r < 4; ++r)
+      b.gauge("DCGM_FI_DEV_GPU_UTIL", "gpu/a:" + std::to_string(r), 90, r == 2 ? own : 66);
+    return test(b).llr;
+  };
+  EXPECT_EQ(with(95), test(job(1.5)).llr);
+  EXPECT_LT(with(60), 0) << "the process is held up, not the device";
+}
+
 TEST(GpuSlowDevice, NowAndThenIsNotTheDevice) {
   EXPECT_LT(test(job(1.5, 0.2)).llr, test(job(1.5)).llr - 2);
 }

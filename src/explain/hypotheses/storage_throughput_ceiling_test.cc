@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "explain/testing/case_file.h"
+#include "explain/testing/view_builder.h"
 
 namespace firstwait {
 extern const Hypothesis hypothesis_storage_throughput_ceiling;
@@ -131,6 +132,21 @@ TEST(StorageThroughputCeiling, ReadsThatAnIdleDiskDoesNotKnowOfAreHeldBackBefore
   const auto v = test(kIdleDisk);
   ASSERT_EQ(v.outcome, Outcome::supported) << v.reason << v.because;
   EXPECT_THAT(v.because, testing::HasSubstr("a limit before the disk"));
+}
+
+TEST(StorageThroughputCeiling, RanksInOneControlGroupFillItsLimitTogether) {
+  ViewBuilder b;
+  b.phase(Phase::input_wait, 0.4, 0.001).phase(Phase::backward, 0.1, 0.1);
+  for (int32_t r = 0; r < 2; ++r) {
+    const std::string rank = "rank/" + std::to_string(r);
+    b.rank(r, "a").setting(rank, "storage.read_bytes_per_second", "7000000");
+    b.evidence().settings.back().source = "/sys/fs/cgroup/blkio/job/blkio.throttle.read_bps_device";
+    b.counter("firstwait_process_read_bytes_total", rank, 9e6, 3.5e6, {{"role", "loader"}});
+  }
+  EXPECT_EQ(hypothesis_storage_throughput_ceiling.test(b.view()).outcome, Outcome::supported);
+  b.evidence().settings.back().source = "/sys/fs/cgroup/blkio/other/blkio.throttle.read_bps_device";
+  EXPECT_NE(hypothesis_storage_throughput_ceiling.test(b.view()).outcome, Outcome::supported)
+      << "each in a group of its own reads half of what it may";
 }
 
 }  // namespace
