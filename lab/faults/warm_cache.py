@@ -21,7 +21,7 @@ class Fault(Base):
 
     def proof(self, lab):
         read, disk = (sum(map(count, load.workers(lab))) for count in (load.read_chars, load.read_bytes))
-        self.first = disk if self.first is None else self.first
-        if disk - self.first > 1_000_000:
-            raise Void(f"{disk - self.first} bytes came from the disk: the data set is not in the page cache")
-        return Proof("bytes that the workers read while the disk gave none", read)
+        self.first = (read, disk) if self.first is None else self.first
+        if disk - self.first[1] > 0.02 * (read - self.first[0]):  # the kernel drops a page now and then
+            raise Void(f"{disk - self.first[1]} bytes came from the disk: the data set is not in the page cache")
+        return Proof("bytes that the workers read while the disk gave hardly any", read)
