@@ -45,6 +45,8 @@ int get(void* device, const char* key, T* out) {
 
 extern "C" {
 #pragma GCC visibility push(default)
+// NOLINTBEGIN(readability-identifier-naming, performance-no-int-to-ptr): the names and handles are
+// NVML's.
 
 void fake_nvml_set(const char* key, long long value) {
   const std::lock_guard lock(g_mutex);
@@ -203,5 +205,6 @@ int nvmlGpmMetricsGet(FakeGpm* g) {
   }
   return 0;
 }
+// NOLINTEND(readability-identifier-naming, performance-no-int-to-ptr)
 #pragma GCC visibility pop
 }

@@ -5,6 +5,7 @@
 
 #include "attribute/thresholds.h"
 #include "base/stats.h"
+#include "model/tables.h"
 
 namespace firstwait {
 

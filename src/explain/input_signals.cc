@@ -220,7 +220,7 @@ LoaderFacts loader_facts(const View& view) {
     return wait == nullptr || wait->ranks.empty() ||
            std::find(wait->ranks.begin(), wait->ranks.end(), rank) != wait->ranks.end();
   };
-  double work = 0, reading = 0, room = 0, time = 0, workers = 0, queued = 0;
+  double work = 0, reading = 0, room = 0, workers = 0, queued = 0;
   size_t rows = 0, with_workers = 0, with_queue = 0;
   for (size_t i = 0; i < t.size(); ++i) {
     if (t.step[i] < first || t.step[i] > last || !carries(t.rank[i])) continue;
@@ -246,7 +246,6 @@ LoaderFacts loader_facts(const View& view) {
     if (!any) continue;
     ++rows;
     work += row_work;
-    time += static_cast<double>(t.duration[i]) * 1e-9;
     if (n > 0) room += n * static_cast<double>(t.duration[i]) * 1e-9;
   }
   if (with_workers > 0) f.workers = workers / static_cast<double>(with_workers);

@@ -100,13 +100,8 @@ const Importer* recognise(const Sniff& sniff) {
 
 // gzip, zstd, xz, bzip2, zip and lz4, in this order.
 bool is_compressed(std::string_view head) {
-  constexpr std::string_view kMagic[] = {"\x1f\x8b",
-                                         "\x28\xb5\x2f\xfd",
-                                         "\xfd"
-                                         "7zXZ",
-                                         "BZh",
-                                         "PK\x03\x04",
-                                         "\x04\x22\x4d\x18"};
+  constexpr std::string_view kMagic[] = {"\x1f\x8b", "\x28\xb5\x2f\xfd", "\xfd\x37zXZ",
+                                         "BZh",      "PK\x03\x04",       "\x04\x22\x4d\x18"};
   return std::any_of(std::begin(kMagic), std::end(kMagic),
                      [head](std::string_view magic) { return head.starts_with(magic); });
 }

@@ -197,7 +197,7 @@ TEST_F(Import, ProgressTellsTheInputAndItsBytes) {
 
 // Every sample belongs to exactly the importer that its name says, whatever the file is called.
 TEST(Recognition, NoImporterTakesAnothersSample) {
-  const std::pair<std::string_view, std::string_view> kSamples[] = {
+  const std::pair<std::string_view, std::string_view> samples[] = {
       {"steps", kSteps},
       {"steps",
        R"({"step":1,"rank":0,"start":5,"duration":1,"kind":"train","collectives":[{"op":"all_reduce"}]})"},
@@ -216,7 +216,7 @@ TEST(Recognition, NoImporterTakesAnothersSample) {
       {"kernel_log", "[    1.500000] NVRM: Xid (PCI:0000:9b:00): 79, gone\n"},
       {"kernel_log", "Feb 23 16:24:18 node08 kernel: mlx5_core 0000:3b:00.0 eth2: Link down\n"},
       {"flight_recorder", R"({"pg_config":{},"entries":[{"collective_seq_id":1}]})"}};
-  for (const auto& [name, text] : kSamples) EXPECT_EQ(recognised_as(text), name) << text;
+  for (const auto& [name, text] : samples) EXPECT_EQ(recognised_as(text), name) << text;
   for (const std::string_view text : {"", "{", "hello\n", "{\"a\":1}\n", "a: b\n", "\x00\x01\x02"})
     EXPECT_EQ(recognised_as(text), "") << text;
 }

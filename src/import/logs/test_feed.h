@@ -63,7 +63,7 @@ inline bool same_for_all_chunks(const Importer& importer, std::string_view text,
   Evidence whole;
   feed(importer, text, whole, SIZE_MAX, {}, path);
   const std::string expected = digest(whole);
-  for (const size_t chunk : {1, 2, 3, 7, 64, 1000}) {
+  for (const size_t chunk : {1U, 2U, 3U, 7U, 64U, 1000U}) {
     Evidence pieces;
     feed(importer, text, pieces, chunk, {}, path);
     if (digest(pieces) != expected) return false;
