@@ -24,7 +24,8 @@ constexpr Threshold kThreads{
 constexpr Threshold kThresholds[] = {kRelevantShare, kQueue, kThreads};
 
 // Compute threads that the settings ask for on one host, against its CPUs; 0 when unknown.
-double planned_threads(const View& view, const CpuRoom& room, std::string* how) {
+double planned_threads(const View& view, const CpuRoom& room, std::string* how,
+                       double* per_process) {
   const double per_rank = 1 + std::max(0.0, loader_workers(view).value_or(0));
   const double ranks = room.entity.starts_with("host/") ? ranks_on(view, room.entity) : 1;
   for (const auto key : {"env.OMP_NUM_THREADS", "env.MKL_NUM_THREADS"}) {
@@ -35,6 +36,7 @@ double planned_threads(const View& view, const CpuRoom& room, std::string* how) 
     const double threads = n && *n > 0 ? *n : room.host_cpus;
     if (!(threads > 0)) continue;
     *how = n && *n > 0 ? fmt::format("{} = {}", key, *text) : fmt::format("{} is not set", key);
+    *per_process = threads;
     return threads * ranks * per_rank;
   }
   return 0;
@@ -102,8 +104,13 @@ Verdict test(const View& view) {
             row("threads of the job", "firstwait_process_threads", "", *more, "threads", true));
   for (const auto& room : cpu_rooms(view)) {
     std::string how;
-    const double planned = planned_threads(view, room, &how);
-    if (planned >= kThreads.value * room.allowed) {
+    double per_process = 0;
+    const double planned = planned_threads(view, room, &how, &per_process);
+    // Processes that compute with one thread each may be too many, but there is nothing to limit.
+    if (per_process > 0 && per_process <= 1 && !more_threads(view)) {
+      w.contradicts(kStrong, fmt::format("each process computes with one thread ({})", how),
+                    fact(how, "env.OMP_NUM_THREADS", room.entity, per_process, "threads", false));
+    } else if (planned >= kThreads.value * room.allowed) {
       const auto f = fact(
           fmt::format("{:.0f} compute threads for {:.0f} CPUs: {}", planned, room.allowed, how),
           "env.OMP_NUM_THREADS", room.entity, planned / room.allowed, "ratio", true);

@@ -74,6 +74,18 @@ TEST(InputThreadOversubscription, OneThreadPerProcessRefutes) {
   EXPECT_EQ(test(b).outcome, Outcome::refuted);
 }
 
+TEST(InputThreadOversubscription, ManyProcessesOfOneThreadHaveNothingToLimit) {
+  ViewBuilder b(false);
+  b.phase(Phase::input_wait, 0.4, 0)
+      .phase(Phase::backward, 0.1, 0)
+      .setting("host/a", "cpu.count", "2");
+  b.rank(0, "a").rank(1, "a").setting("job/j", "loader.num_workers", "2");
+  b.setting("job/j", "env.OMP_NUM_THREADS", "1");
+  b.counter("firstwait_process_runqueue_seconds_total", "rank/0", 1.1, 1.1, {{"role", "loader"}});
+  b.counter("firstwait_process_cpu_seconds_total", "rank/0", 1, 1, {{"role", "loader"}});
+  EXPECT_LE(test(b).llr, 0) << test(b).because;
+}
+
 TEST(InputThreadOversubscription, UnknownSettingIsUntested) {
   EXPECT_EQ(test(eight_ranks()).outcome, Outcome::untested);
 }
